@@ -1,0 +1,139 @@
+"""What capture saves and judgement reads: facts only, no opinion. It can be judged again at any time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from harness.model.allocation import SiteRecord
+from harness.model.environment import Environment, Tool
+from harness.model.expectation import Expectation
+from harness.model.series import Series
+
+__all__ = [
+    "RECORDING_VERSION",
+    "Absence",
+    "Ending",
+    "EndingStatus",
+    "FaultRecord",
+    "LedgerRecord",
+    "Recording",
+    "Role",
+    "ScenarioFacts",
+    "SubjectRecord",
+    "Variant",
+]
+
+RECORDING_VERSION = 1
+
+Variant = Literal["step", "fixed_step"]
+EndingStatus = Literal[
+    "ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"
+]
+Role = Literal["plain", "ledger", "uncollected"]
+"""Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary."""
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a subject ended. ``code`` is the exit code, ``signal`` the signal's name, ``detail`` a sentence or a traceback."""
+
+    status: EndingStatus
+    code: int | None = None
+    signal: str | None = None
+    detail: str | None = None
+
+
+class ScenarioFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario file says of itself, as the subject found it after importing the file."""
+
+    name: str
+    path: str
+    variant: Variant
+    title: str = ""
+    pitfall: str = ""
+    fix: str = ""
+    tags: tuple[str, ...] = ()
+    expected: Expectation = Expectation(kind="stable")
+    items_per_step: int | None = None
+
+
+class Absence(msgspec.Struct, frozen=True, kw_only=True):
+    """An instrument that cannot read here, and why."""
+
+    instrument: str
+    reason: str
+
+
+class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tensor ledger saw. ``blind_to`` is a sentence; ``dropped`` counts storages it had to let go unlisted."""
+
+    source: str
+    blind_to: str
+    peak_bytes: dict[str, int]
+    sites: tuple[SiteRecord, ...]
+    dropped: int = 0
+
+
+class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that an observer saw: its kind (DESIGN's spelling), the sentence, the step, and whether torch raised.
+
+    ``factor`` is how many times too large a gradient is (gradients_not_zeroed); ``count`` how often it was seen.
+    """
+
+    fault: str
+    explanation: str
+    step: int
+    raised: bool
+    path: str | None = None
+    line: int | None = None
+    function: str | None = None
+    source: str | None = None
+    factor: int | None = None
+    count: int = 1
+
+
+class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One measured process, from its first reading to its end.
+
+    ``steps`` is how many steps ran to their end, the warm-up ones among them; ``step_ns`` how long each took
+    (nanoseconds, our own readings left out). ``collector_enabled`` is the collector's state after the last step;
+    ``frozen_growth`` how many objects the scenario moved to the permanent generation.
+    """
+
+    role: Role
+    pid: int
+    warmup_steps: int
+    steps: int
+    elapsed_ns: int
+    step_ns: Series
+    series: tuple[Series, ...]
+    ending: Ending
+    started: bool = True
+    ledger: LedgerRecord | None = None
+    faults: tuple[FaultRecord, ...] = ()
+    absent: tuple[Absence, ...] = ()
+    collector_enabled: bool = True
+    frozen_growth: int = 0
+    trimmed_bytes: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+
+    def find(self, metric: str) -> Series | None:
+        """This subject's series of *metric*, or None where it was not read."""
+        return next((s for s in self.series if s.metric == metric), None)
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one variant of one scenario gave, over all the subjects that it was run in."""
+
+    recording_version: int = RECORDING_VERSION
+    tool: Tool
+    environment: Environment
+    scenario: ScenarioFacts
+    subjects: tuple[SubjectRecord, ...]
+
+    def subject(self, role: Role) -> SubjectRecord | None:
+        """The subject with that role, or None where it was not run."""
+        return next((s for s in self.subjects if s.role == role), None)
