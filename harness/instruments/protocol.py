@@ -1,0 +1,25 @@
+"""What an instrument is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["Instrument"]
+
+
+class Instrument(Protocol):
+    """Something that reads numbers at a step boundary.
+
+    ``metrics`` are names of :data:`harness.model.metric.METRICS`, where unit and blind spots stand. ``every`` is
+    how many boundaries lie between two readings: 1 for what costs microseconds, more for what costs milliseconds.
+    """
+
+    name: str
+    metrics: tuple[str, ...]
+    every: int
+
+    def absence(self) -> str | None:
+        """Why it cannot read here, as a sentence; None where it can."""
+
+    def read(self, into: dict[str, int]) -> None:
+        """Add its present numbers to *into*; a number that cannot be had this time is left out."""
