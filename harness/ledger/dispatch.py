@@ -42,12 +42,16 @@ class _Storage(weakref.ref[Any]):
 class _Site:
     """What one site has alive; births rise, so the first key is the oldest."""
 
-    __slots__ = ("births", "bytes", "storages")
+    __slots__ = ("births", "bytes", "storages", "told")
 
     def __init__(self) -> None:
         self.storages = 0
         self.bytes = 0
         self.births: dict[int, int] = {}
+        self.told: SiteState | None = None
+
+    def state(self, number: int) -> SiteState:
+        return SiteState(number, self.storages, self.bytes, next(iter(self.births), None))
 
 
 class _Mode(TorchDispatchMode):
@@ -223,11 +227,14 @@ class DispatchLedger:
     def changed_sites(self) -> Sequence[SiteState]:
         self._drain()
         changed, self._changed = self._changed, set()
-        return [
-            SiteState(number, site.storages, site.bytes, next(iter(site.births), None))
-            for number in sorted(changed)
-            for site in (self._sites[number],)
-        ]
+        news = []
+        for number in sorted(changed):
+            site = self._sites[number]
+            state = site.state(number)
+            if state != site.told and (site.told is not None or state.storages):
+                site.told = state
+                news.append(state)
+        return news
 
     def frames(self, site: int) -> tuple[str, tuple[Frame, ...]]:
         return self._table.frames(site)

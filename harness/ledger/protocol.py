@@ -86,6 +86,9 @@ class Ledger(Protocol):
     def frames(self, site: int) -> tuple[str, tuple[Frame, ...]]:
         """The operator and the user's frames of *site*, innermost first."""
 
+    def device_of(self, site: int) -> str:
+        """The device of the site's live storages (of one of them, where a line allocates on several)."""
+
     def stop(self) -> None:
         """Stop recording and put back what was there. Stopping twice is no error."""
 

@@ -34,6 +34,7 @@ METRICS: tuple[Metric, ...] = (
     _m("leak.tensors", "count", True, "live tensor storages (number)", "memory that torch did not allocate"),
     _m("peak.tensors", "bytes", True, "highest live tensor bytes in a step", "buffers inside kernels (dispatch ledger)"),
     _m("allocations.step", "count", True, "tensor storages allocated in a step", "buffers inside kernels (dispatch ledger)"),
+    _m("graph.nodes", "count", True, "autograd nodes held", "nodes that no Python tensor leads to"),
     _m("rss.anon", "bytes", False, "resident anonymous pages", "allocated and never touched; freed and not returned"),
     _m("rss.file", "bytes", False, "resident file-backed pages", "anything that is not a mapped file"),
     _m("rss.shared", "bytes", False, "resident shared pages", "shared memory that this process has not touched"),

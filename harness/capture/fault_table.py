@@ -1,0 +1,68 @@
+"""Which fault an exception from torch is, by its words. A table, so that a newcomer can add a line."""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+
+from harness.model.recording import FaultRecord
+
+__all__ = ["fault_of", "is_out_of_memory"]
+
+_PATTERNS: tuple[tuple[str, str, str], ...] = (
+    # fault, what torch 2.9-2.13 says (a regular expression), what it means in plain words
+    ("device_mismatch", r"same device|is on \w+(:\d+)? .*(but|different)|FakeTensorDeviceMismatch|but got .* is on",
+     "tensors on two devices met in one operator"),
+    ("non_scalar_loss", r"grad can be implicitly created only for scalar outputs",
+     "backward was called on a tensor with more than one element, so there is no one place to start from"),
+    ("null_gradient", r"does not require grad and does not have a grad_fn",
+     "backward was called on a tensor that no graph leads to: detached, made under no_grad, or from no parameter"),
+    ("in_place_on_graph", r"modified by an inplace operation|a leaf Variable that requires grad is being used in an in-place",
+     "a tensor that the graph needs for backward was changed in place"),
+    ("dtype_mismatch", r"must have the same dtype|expected scalar type|Only Tensors of floating point|to be .*dtype|"
+     r"mean\(\): could not infer output dtype", "tensors of two number types met, or integers were asked for a gradient"),
+    ("shape_mismatch", r"shapes cannot be multiplied|size mismatch|must match the size of tensor|shape '.*' is invalid|"
+     r"Sizes of tensors must match|doesn't match the broadcast shape", "the shapes of two tensors do not fit together"),
+    ("non_finite_gradient", r"non-finite|returned nan values",
+     "a gradient is not a finite number"),
+)  # fmt: skip
+
+_COMPILED = tuple((fault, re.compile(pattern, re.IGNORECASE), plain) for fault, pattern, plain in _PATTERNS)
+_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|bad_alloc|Cannot allocate memory")
+
+
+def fault_of(error: BaseException, step: int) -> FaultRecord | None:
+    """The fault that *error* shows, at the innermost line of the user's own code; None where it is no known one."""
+    text = f"{type(error).__name__}: {error}"
+    for fault, pattern, plain in _COMPILED:
+        if pattern.search(text):
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_library(f.filename)]
+            at = frames[-1] if frames else None
+            return FaultRecord(
+                fault=fault,
+                explanation=f"{plain}. torch says: {_first_line(str(error))}",
+                step=step,
+                raised=True,
+                path=at.filename if at else None,
+                line=at.lineno if at else None,
+                function=at.name if at else None,
+                source=at.line if at else None,
+            )
+    return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether *error* says that memory ran out: Python's, torch's, the C++ library's or the system's word for it."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, (RuntimeError, OSError)) and _OUT_OF_MEMORY.search(str(error)) is not None
+    )
+
+
+def _is_library(path: str) -> bool:
+    parts = path.split(os.sep)
+    return "site-packages" in parts or os.sep + "capture" + os.sep in path or path.startswith("<frozen")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:300]

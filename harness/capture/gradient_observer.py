@@ -1,0 +1,117 @@
+"""Sees an optimizer that steps twice with no zeroing between: gradients that are added instead of replaced."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from harness.model.recording import FaultRecord
+
+__all__ = ["GradientObserver"]
+
+_WATCHED = 4
+"""Parameters watched per optimizer, the smallest first: each costs one look at its old gradient a backward pass."""
+
+
+class _Watch(msgspec.Struct, weakref=True, eq=False):
+    """One optimizer's state. ``stale`` is true while a gradient that a step has used is still being added to;
+    ``cycles`` counts the steps since the gradient last started from nothing."""
+
+    stepped: bool = False
+    stale: bool = False
+    cycles: int = 1
+    worst: int = 1
+    times: int = 0
+    first_step: int = -1
+
+
+class GradientObserver:
+    """Watches every optimizer from its first step on.
+
+    A hook on a leaf tensor is called with the *new* gradient before it is added to ``.grad``. If an optimizer has
+    stepped since, and the old gradient is there and not zero, the step's gradient is being added to. It is a
+    fault only if the optimizer then steps with it: several backward passes before one step (accumulation on
+    purpose), or a backward of another loss before ``zero_grad`` (a GAN), are legal and raise nothing.
+    """
+
+    def __init__(self) -> None:
+        self._watches: weakref.WeakKeyDictionary[Any, _Watch] = weakref.WeakKeyDictionary()
+        self._handles: list[Any] = []
+        self._step = 0
+
+    def start(self) -> None:
+        """Register the global optimizer hooks."""
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        self._handles = [
+            register_optimizer_step_pre_hook(self._before),
+            register_optimizer_step_post_hook(self._after),
+        ]
+
+    def stop(self) -> None:
+        """Remove every hook that was set."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+    def at_step(self, step: int) -> None:
+        """Tell which step is about to run."""
+        self._step = step
+
+    def faults(self) -> tuple[FaultRecord, ...]:
+        """What was seen so far, one record an optimizer that was at fault."""
+        return tuple(
+            FaultRecord(
+                fault="gradients_not_zeroed",
+                explanation=(
+                    f"{type(optimizer).__name__} stepped {watch.worst} times on one gradient that was never zeroed: "
+                    f"each backward pass is added to it, so the last step used the sum of {watch.worst} gradients, "
+                    f"about {watch.worst} times what it should be"
+                ),
+                step=watch.first_step,
+                raised=False,
+                factor=watch.worst,
+                count=watch.times,
+            )
+            for optimizer, watch in self._watches.items()
+            if watch.times
+        )
+
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        watch = self._watches.get(optimizer)
+        if watch is not None and watch.stale:
+            watch.cycles += 1
+            watch.times += 1
+            watch.worst = max(watch.worst, watch.cycles)
+            if watch.first_step < 0:
+                watch.first_step = self._step
+
+    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        watch = self._watches.get(optimizer)
+        if watch is None:
+            watch = self._watches[optimizer] = _Watch()
+            self._follow(optimizer, watch)
+        watch.stepped, watch.stale = True, False
+
+    def _follow(self, optimizer: Any, watch: _Watch) -> None:
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad and p.is_leaf]
+        for parameter in sorted(parameters, key=lambda p: int(p.numel()))[:_WATCHED]:
+            self._handles.append(parameter.register_hook(_hook(weakref.ref(parameter), weakref.ref(watch))))
+
+
+def _hook(parameter: weakref.ref[Any], watch: weakref.ref[_Watch]) -> Callable[[Any], None]:
+    def before_adding(gradient: Any) -> None:
+        state, owner = watch(), parameter()
+        if state is None or owner is None:
+            return
+        old = owner.grad
+        if old is None or not bool(old.any()):
+            state.stale, state.cycles = False, 1
+        elif state.stepped:
+            state.stale = True
+        state.stepped = False
+
+    return before_adding

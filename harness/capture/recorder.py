@@ -1,0 +1,132 @@
+"""Runs the steps and reads the instruments at each boundary. Holds nothing itself: every sample is handed on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from harness.capture.wire import LedgerState, Sample, SiteDefinition
+from harness.instruments import INSTRUMENTS, Instrument
+from harness.instruments.settle import settle
+from harness.ledger.protocol import Ledger, Mark, SiteState
+from harness.model.recording import Absence
+
+__all__ = ["Recorder", "Sink", "StepWatcher", "working_instruments"]
+
+
+class Sink(Protocol):
+    """Where the recorder's messages go."""
+
+    def __call__(self, message: Sample | SiteDefinition | LedgerState) -> None: ...
+
+
+class StepWatcher(Protocol):
+    """Something that wants to know which step is about to run."""
+
+    def at_step(self, step: int) -> None: ...
+
+
+def working_instruments() -> tuple[list[Instrument], tuple[Absence, ...]]:
+    """Those that can read here, and why the others cannot."""
+    working: list[Instrument] = []
+    absent: list[Absence] = []
+    for kind in INSTRUMENTS:
+        instrument = kind()
+        reason = instrument.absence()
+        if reason is None:
+            working.append(instrument)
+        else:
+            absent.append(Absence(instrument=instrument.name, reason=reason))
+    return working, tuple(absent)
+
+
+class Recorder:
+    """One subject's readings. *census* maps the ledger's storages to how many are held by autograd, and is asked at
+    checkpoints only; *watchers* are told each step's number before it runs."""
+
+    def __init__(
+        self,
+        *,
+        instruments: Sequence[Instrument],
+        sink: Sink,
+        collect: bool,
+        ledger: Ledger | None = None,
+        census: Callable[[], tuple[int, dict[int, int]]] | None = None,
+        watchers: Sequence[StepWatcher] = (),
+    ) -> None:
+        self._instruments = instruments
+        self._sink = sink
+        self._collect = collect
+        self._ledger = ledger
+        self._census = census
+        self._watchers = watchers
+        self._start: Mark | None = None
+        self._interval: Mark | None = None
+        self._told_sites: set[int] = set()
+        self._boundaries = 0
+        self._census_due = 0
+
+    def begin(self) -> None:
+        """Read once after set-up, before the first step (it counts as step -1)."""
+        if self._ledger is not None:
+            self._start = self._interval = self._ledger.mark()
+        self._boundary(step=-1, step_ns=0)
+
+    def run(self, step: Callable[[int], object], *, first: int, until: int) -> None:
+        """Run steps *first* to *until* - 1; what a step raises comes through, and the samples before it are out."""
+        clock = time.perf_counter_ns
+        for i in range(first, until):
+            for watcher in self._watchers:
+                watcher.at_step(i)
+            began = clock()
+            step(i)
+            self._boundary(step=i, step_ns=clock() - began)
+
+    def checkpoint(self) -> None:
+        """Tell what is not told sample by sample: peaks since the start, and who holds the survivors."""
+        if self._ledger is None or self._start is None:
+            return
+        in_graph = self._census()[1] if self._census is not None else {}
+        self._sink(
+            LedgerState(
+                peak_bytes=self._ledger.peak_bytes(self._start), dropped=self._ledger.dropped, in_graph=in_graph
+            )
+        )
+
+    def _boundary(self, *, step: int, step_ns: int) -> None:
+        values: dict[str, int] = {}
+        sites: tuple[SiteState, ...] = ()
+        garbage = settle(collect=self._collect)
+        if self._collect:
+            values["python.garbage"] = garbage
+        for instrument in self._instruments:
+            if self._boundaries % instrument.every == 0:
+                instrument.read(values)
+        if self._ledger is not None:
+            sites = self._read_ledger(self._ledger, values)
+        self._boundaries += 1
+        self._sink(Sample(step=step, step_ns=step_ns, values=values, sites=sites))
+
+    def _read_ledger(self, ledger: Ledger, values: dict[str, int]) -> tuple[SiteState, ...]:
+        assert self._interval is not None
+        live = ledger.live()
+        values["leak.bytes"] = live.total_bytes
+        values["leak.tensors"] = live.storages
+        values["peak.tensors"] = sum(ledger.peak_bytes(self._interval).values())
+        values["allocations.step"] = ledger.allocations(self._interval)
+        if self._census is not None and self._boundaries == self._census_due:
+            values["graph.nodes"] = self._census()[0]
+            self._census_due += 8 if self._boundaries < 128 else 32  # it costs milliseconds once a graph has grown
+        sites = tuple(ledger.changed_sites())
+        for state in sites:
+            if state.site not in self._told_sites:
+                self._told_sites.add(state.site)
+                operator, frames = ledger.frames(state.site)
+                self._sink(
+                    SiteDefinition(site=state.site, device=ledger.device_of(state.site), operator=operator, frames=frames)
+                )
+        if self._boundaries:  # the start's own mark stands: what is born in step i then has birth i
+            self._interval = ledger.mark()
+        return sites
+

@@ -1,0 +1,261 @@
+"""Everything that happens inside a measured process, from its first line to its last."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import platform
+import random
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psutil
+
+from harness.capture import wire
+from harness.capture.fault_table import fault_of, is_out_of_memory
+from harness.capture.module import LoadedScenario, load
+from harness.capture.recorder import Recorder, StepWatcher, working_instruments
+from harness.errors import ScenarioError
+from harness.instruments import Instrument
+from harness.model.environment import Environment
+from harness.model.recording import Absence, Ending, FaultRecord
+
+__all__ = ["WIRE_FD", "main", "run_job"]
+
+WIRE_FD = min(700, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1)
+"""Where the private pipe lies: out of the way of programs that close the first few descriptors."""
+
+
+def main() -> None:
+    """A fresh interpreter's way in: the first message on the wire is the job."""
+    reader = _Reader(WIRE_FD)
+    first = reader.next()
+    assert isinstance(first, wire.Launch)
+    run_job(first.job, reader)
+
+
+def run_job(job: wire.Job, reader: _Reader | None = None) -> None:
+    """Run the job and end the process. Never returns: what a fork inherited must not run on after it."""
+    code = 0
+    try:
+        _Subject(job, reader or _Reader(WIRE_FD)).run()
+    except OSError:
+        code = 1  # the parent is gone, and nobody is left to tell
+    except BaseException:  # noqa: BLE001 - our own fault, told as such
+        code = 1
+        wire.send(WIRE_FD, wire.Broken(detail=traceback.format_exc()))
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                pass  # the scenario closed it, or put something else in its place
+        os._exit(code)
+
+
+class _Reader:
+    """Blocking messages from the parent."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._frames = wire.FrameReader()
+        self._ready: list[wire.Message] = []
+
+    def next(self) -> wire.Message:
+        while not self._ready:
+            data = os.read(self._fd, 65536)
+            if not data:
+                raise BrokenPipeError("the parent is gone")
+            self._ready = self._frames.feed(data)
+        return self._ready.pop(0)
+
+
+class _Subject:
+    def __init__(self, job: wire.Job, reader: _Reader) -> None:
+        self._job = job
+        self._reader = reader
+        self._pid = os.getpid()
+        self._started = False
+        self._faults: list[FaultRecord] = []
+        self._observers: list[Any] = []
+        self._steps = 0
+        self._scenario: LoadedScenario | None = None
+
+    def run(self) -> None:
+        self._send(wire.Ready(pid=self._pid))
+        _prepare(self._job)
+        instruments, absent = working_instruments()
+        frozen = gc.get_freeze_count()
+        ledger = self._start_ledger()  # before the import, so that what the file allocates then is seen too
+        ending = self._guarded(self._load)
+        if self._scenario is not None:
+            scenario = self._scenario
+            ending = self._guarded(lambda: self._measure(scenario, instruments, absent, ledger))
+            if scenario.teardown is not None:
+                after = self._guarded(scenario.teardown)
+                ending = ending or after
+        self._send(
+            wire.Over(
+                ending=ending or Ending(status="ok"),
+                started=self._started,
+                faults=(*self._faults, *(f for o in self._observers for f in o.faults())),
+                collector_enabled=gc.isenabled(),
+                frozen_growth=max(0, gc.get_freeze_count() - frozen),
+                trimmed_bytes=None,
+            )
+        )
+
+    def _send(self, message: wire.Message) -> None:
+        if os.getpid() != self._pid:
+            os._exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
+        wire.send(WIRE_FD, message)
+
+    def _load(self) -> None:
+        self._scenario = load(self._job.path, self._job.name, self._job.variant)
+
+    def _measure(
+        self, scenario: LoadedScenario, instruments: Sequence[Instrument], absent: tuple[Absence, ...], ledger: Any
+    ) -> None:
+        self._send(
+            wire.Facts(
+                scenario=scenario.facts,
+                environment=_environment(self._job.seed),
+                absent=absent,
+                ledger_source=ledger.source if ledger else None,
+                ledger_blind_to=ledger.blind_to if ledger else None,
+            )
+        )
+        self._started = True
+        if scenario.setup is not None:
+            scenario.setup()
+        recorder = Recorder(
+            instruments=instruments,
+            sink=self._send,
+            collect=self._job.role != "uncollected",
+            ledger=ledger,
+            census=self._census(ledger),
+            watchers=[o for o in self._observers if hasattr(o, "at_step")],
+        )
+        recorder.begin()
+        self._steps_until_told(recorder, scenario.step)
+
+    def _steps_until_told(self, recorder: Recorder, step: Callable[[int], object]) -> None:
+        until = self._job.first_stop
+        while self._steps < until:
+            recorder.run(self._counting(step), first=self._steps, until=until)
+            recorder.checkpoint()
+            self._send(wire.Checkpoint(steps=self._steps))
+            answer = self._reader.next()
+            assert isinstance(answer, wire.Go)
+            until = answer.until
+
+    def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
+        def counted(i: int) -> None:
+            step(i)
+            self._steps = i + 1
+
+        return counted
+
+    def _start_ledger(self) -> Any:
+        if self._job.role != "ledger":
+            return None
+        from harness.capture.device_observer import DeviceObserver
+        from harness.capture.gradient_observer import GradientObserver
+        from harness.ledger.dispatch import DispatchLedger
+
+        devices, gradients = DeviceObserver(), GradientObserver()
+        gradients.start()
+        self._observers = [devices, gradients]
+        return DispatchLedger(observer=devices).start()
+
+    @staticmethod
+    def _census(ledger: Any) -> Callable[[], tuple[int, dict[int, int]]] | None:
+        if ledger is None:
+            return None
+        from harness.capture.graph_census import take_census
+
+        def census() -> tuple[int, dict[int, int]]:
+            taken = take_census(ledger.storage_keys())
+            return taken.nodes, taken.in_graph
+
+        return census
+
+    def _guarded(self, work: Callable[[], object]) -> Ending | None:
+        """Run the scenario's code; how it ended if it ended badly, else None."""
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - whatever the scenario raises is its result
+            if os.getpid() != self._pid:
+                traceback.print_exc()
+                os._exit(1)
+            return self._ending_of(error)
+        return None
+
+    def _ending_of(self, error: BaseException) -> Ending:
+        detail = _users_traceback(error)
+        if isinstance(error, SystemExit):
+            code = error.code if isinstance(error.code, int) else (0 if error.code is None else 1)
+            return Ending(status="exited", code=code, detail=detail)
+        if isinstance(error, ModuleNotFoundError) and self._steps == 0:
+            self._started = False
+            return Ending(status="raised", detail=f"{detail}\nInstall it: pip install {error.name or 'the package'}")
+        if isinstance(error, ScenarioError):
+            self._started = False
+            return Ending(status="raised", detail=f"{error}\n{error.help}")
+        if is_out_of_memory(error):
+            return Ending(status="out_of_memory", detail=detail)
+        fault = fault_of(error, self._steps)
+        if fault is not None:
+            self._faults.append(fault)
+        return Ending(status="raised", detail=detail)
+
+
+def _prepare(job: wire.Job) -> None:
+    """Seeds, limits and handlers: the same for every subject, before any of the scenario's code runs."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR2, all_threads=True)  # the parent asks for it where a step hangs
+    random.seed(job.seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(job.seed % 2**32)
+    import torch
+
+    torch.manual_seed(job.seed)
+    if job.memory_limit_bytes is not None:
+        own = psutil.Process().memory_info().data
+        limit = own + job.memory_limit_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _environment(seed: int) -> Environment:
+    import torch
+
+    return Environment(
+        python=platform.python_version(),
+        torch=str(torch.__version__),
+        platform=platform.platform(),
+        cpu_count=os.cpu_count() or 1,
+        torch_threads=torch.get_num_threads(),
+        memory_bytes=psutil.virtual_memory().total,
+        seed=seed,
+    )
+
+
+def _users_traceback(error: BaseException) -> str:
+    """The traceback from the scenario's first frame on, without the frames that called it."""
+    tb = error.__traceback__
+    ours = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    while tb is not None and (
+        tb.tb_frame.f_code.co_filename.startswith(ours) or tb.tb_frame.f_code.co_filename.startswith("<frozen importlib")
+    ):
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(error), error, tb)).rstrip()
+
+
+if __name__ == "__main__":
+    main()

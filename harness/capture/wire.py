@@ -1,0 +1,234 @@
+"""What a subject, the fork server and the parent say to each other: small frozen messages, framed by length.
+
+They are msgpack, decoded into declared types only: nothing that arrives can be code.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Literal
+
+import msgspec
+
+from harness.ledger.protocol import SiteState
+from harness.model.allocation import Frame
+from harness.model.environment import Environment
+from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
+
+__all__ = [
+    "Broken",
+    "Checkpoint",
+    "Facts",
+    "FrameReader",
+    "Go",
+    "Job",
+    "Launch",
+    "Launched",
+    "LedgerState",
+    "Message",
+    "Over",
+    "Ready",
+    "Sample",
+    "ServerReady",
+    "SiteDefinition",
+    "Stop",
+    "SubjectGone",
+    "decode_job",
+    "encode",
+    "send",
+]
+
+_HEADER = struct.Struct("<I")
+_LONGEST = 64 << 20
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What one subject is to do. ``first_stop`` is the number of steps after which it first asks whether to go on."""
+
+    path: str
+    name: str
+    variant: Variant
+    role: Role
+    warmup: int
+    first_stop: int
+    seed: int
+    memory_limit_bytes: int | None
+
+
+class _Tagged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    pass
+
+
+class Launch(_Tagged):
+    """Parent to server: start this job. The subject's descriptors travel beside it: wire, stdout, stderr."""
+
+    job: Job
+    fresh_interpreter: bool
+
+
+class Stop(_Tagged):
+    """Parent to server: end the present subject and all that it started."""
+
+
+class ServerReady(_Tagged):
+    """Server to parent: torch is imported (or ``error`` says why not)."""
+
+    error: str | None = None
+
+
+class Launched(_Tagged):
+    """Server to parent: the subject's process id."""
+
+    pid: int
+
+
+class SubjectGone(_Tagged):
+    """Server to parent: the subject ended, by exit code or by signal number; all that it started is gone too."""
+
+    pid: int
+    code: int | None
+    signal: int | None
+
+
+class Ready(_Tagged):
+    """Subject to parent: its process is up. The time from the request to here is the cost of a fresh subject."""
+
+    pid: int
+
+
+class Facts(_Tagged):
+    """Subject to parent, once the file is imported: what it says of itself, and what cannot be read here."""
+
+    scenario: ScenarioFacts
+    environment: Environment
+    absent: tuple[Absence, ...]
+    ledger_source: str | None = None
+    ledger_blind_to: str | None = None
+
+
+class Sample(_Tagged):
+    """Subject to parent at a boundary. ``step`` -1 is before the first; ``step_ns`` is how long the step took.
+
+    ``sites`` holds the sites whose survivors changed since the last sample.
+    """
+
+    step: int
+    step_ns: int
+    values: dict[str, int]
+    sites: tuple[SiteState, ...] = ()
+
+
+class SiteDefinition(_Tagged):
+    """Subject to parent, before a sample first speaks of the site."""
+
+    site: int
+    device: str
+    operator: str
+    frames: tuple[Frame, ...]
+
+
+class LedgerState(_Tagged):
+    """Subject to parent at checkpoints: what is not told sample by sample."""
+
+    peak_bytes: dict[str, int]
+    dropped: int
+    in_graph: dict[int, int]
+
+
+class Checkpoint(_Tagged):
+    """Subject to parent: *steps* steps are done; may I go on? It waits for a :class:`Go`."""
+
+    steps: int
+
+
+class Go(_Tagged):
+    """Parent to subject: go on until so many steps are done in all; no more than now means stop."""
+
+    until: int
+
+
+class Over(_Tagged):
+    """Subject to parent, last: how it ended, as seen from inside. A subject that was killed never says it.
+
+    ``started`` is False where the file could not be run at all.
+    """
+
+    ending: Ending
+    started: bool
+    faults: tuple[FaultRecord, ...]
+    collector_enabled: bool
+    frozen_growth: int
+    trimmed_bytes: int | None
+
+
+class Broken(_Tagged):
+    """Subject to parent: our own code failed inside it. ``detail`` is the traceback."""
+
+    detail: str
+
+
+Message = (
+    Launch
+    | Stop
+    | ServerReady
+    | Launched
+    | SubjectGone
+    | Ready
+    | Facts
+    | Sample
+    | SiteDefinition
+    | LedgerState
+    | Checkpoint
+    | Go
+    | Over
+    | Broken
+)
+Direction = Literal["subject", "server"]
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+_job_decoder: msgspec.msgpack.Decoder[Job] = msgspec.msgpack.Decoder(Job)
+
+
+def encode(message: Message | Job) -> bytes:
+    """The message with its length in front."""
+    body = _encoder.encode(message)
+    return _HEADER.pack(len(body)) + body
+
+
+def send(fd: int, message: Message) -> None:
+    """Write the whole message to *fd*, blocking; ``OSError`` when the other end is gone."""
+    left = memoryview(encode(message))
+    while left:
+        left = left[os.write(fd, left) :]
+
+
+def decode_job(body: bytes) -> Job:
+    """A job alone, as a fresh interpreter gets it."""
+    return _job_decoder.decode(body)
+
+
+class FrameReader:
+    """Puts messages together from whatever pieces arrive. ``feed`` returns those that are complete.
+
+    A length beyond 64 MiB, or a body that is no message, means that something else wrote to the pipe:
+    ``msgspec.DecodeError``.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        self._buffer += data
+        messages: list[Message] = []
+        while len(self._buffer) >= _HEADER.size:
+            (length,) = _HEADER.unpack_from(self._buffer)
+            if length > _LONGEST:
+                raise msgspec.DecodeError(f"a message of {length} bytes: something else wrote to the private pipe")
+            end = _HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            messages.append(_decoder.decode(bytes(self._buffer[_HEADER.size : end])))
+            del self._buffer[:end]
+        return messages
