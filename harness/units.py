@@ -37,32 +37,23 @@ _BYTE_UNITS: Mapping[str, int] = {
     "bytes": 1,
 }
 _SECONDS: Mapping[str, float] = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "ms": 1e-3,
-    "": 1.0,
-    "s": 1.0,
-    "sec": 1.0,
-    "m": 60.0,
-    "min": 60.0,
-    "h": 3600.0,
-    "d": 86400.0,
-}
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0,
+    "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0,
+}  # fmt: skip
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9+.\-]*)")
 _MOST_BYTES = 2**63 - 1
-_SIZE_HELP = "Write a number and a unit, for example 512 B, 64 KiB, 1.5 GiB (1024s) or 1.5 GB (1000s)."
-_RATE_HELP = "Write a size a step, for example 64 KiB/step."
-_SHARE_HELP = "Write a percentage, for example +5% or 5%."
-_DURATION_HELP = "Write seconds, or a number and a unit, for example 90, 90s, 2m, 1m30s or 1.5h."
+_SIZE = ("a size", "Write a number and a unit, for example 512 B, 64 KiB, 1.5 GiB (1024s) or 1.5 GB (1000s).")
+_RATE = ("a growth rate", "Write a size a step, for example 64 KiB/step.")
+_SHARE = ("a share", "Write a percentage, for example +5% or 5%.")
+_DURATION = ("a duration", "Write seconds, or a number and a unit, for example 90, 90s, 2m, 1m30s or 1.5h.")
 
 
 def parse_bytes(text: str) -> int:
     """Bytes in ``"512 MiB"``, ``"1.5 GB"`` or ``"64KiB"``, rounded to whole ones; :class:`BadUnitError` otherwise."""
-    exact = _bytes_in(text, what="a size", help=_SIZE_HELP)
+    exact = _bytes_in(text, shown=text, kind=_SIZE)
     whole = int(exact.to_integral_value())
     if exact and not whole:
-        _refuse(text, "a size", "it is less than one byte", _SIZE_HELP)
+        _refuse(text, _SIZE, "it is less than one byte")
     return whole
 
 
@@ -70,76 +61,75 @@ def parse_rate(text: str) -> float:
     """Bytes a step in ``"64KiB/step"``; :class:`BadUnitError` otherwise."""
     size, slash, per = text.partition("/")
     if not slash or per.strip() not in ("step", "steps"):
-        _refuse(text, "a growth rate", "it does not end in /step", _RATE_HELP)
-    return float(_bytes_in(size, what="a growth rate", help=_RATE_HELP))
+        _refuse(text, _RATE, "it does not end in /step")
+    return float(_bytes_in(size, shown=text, kind=_RATE))
 
 
 def parse_share(text: str) -> float:
     """The fraction in ``"+5%"`` (0.05), sign kept; :class:`BadUnitError` otherwise."""
     stripped = text.strip()
     if not stripped.endswith("%"):
-        _refuse(text, "a share", "it does not end in %", _SHARE_HELP)
-    return float(_number_in(stripped[:-1], shown=text, what="a share", help=_SHARE_HELP)) / 100
+        _refuse(text, _SHARE, "it does not end in %")
+    return float(_number_in(stripped[:-1], shown=text, kind=_SHARE)) / 100
 
 
 def parse_duration(text: str) -> float:
     """Seconds in ``"2m"``, ``"90s"``, ``"1m30s"`` or ``"90"``; :class:`BadUnitError` otherwise."""
-    whole, what, help = text.strip(), "a duration", _DURATION_HELP
+    whole = text.strip()
     if not whole:
-        _refuse(text, what, "it is empty", help)
+        _refuse(text, _DURATION, "it is empty")
     rest, total = whole, 0.0
     while rest:
         found = _QUANTITY.match(rest)
         if found is None or (found[0] != whole and not found[2]):
-            _refuse(text, what, f"{_shown(rest)} is not a number with a unit", help)
+            _refuse(text, _DURATION, f"{_shown(rest)} is not a number with a unit")
         if found[2] not in _SECONDS:
-            _refuse(text, what, f"{_shown(found[2])} is no unit of time", help)
+            _refuse(text, _DURATION, f"{_shown(found[2])} is no unit of time")
         if found[1].startswith("-"):
-            _refuse(text, what, "it is negative", help)
-        total += float(_number_in(found[1], shown=text, what=what, help=help)) * _SECONDS[found[2]]
+            _refuse(text, _DURATION, "it is negative")
+        total += float(_number_in(found[1], shown=text, kind=_DURATION)) * _SECONDS[found[2]]
         rest = rest[found.end() :].lstrip()
     return total
 
 
-def _bytes_in(text: str, *, what: str, help: str) -> Decimal:
-    stripped = text.strip()
-    found = _QUANTITY.fullmatch(stripped)
+def _bytes_in(text: str, *, shown: str, kind: tuple[str, str]) -> Decimal:
+    found = _QUANTITY.fullmatch(text.strip())
+    number = _number_in(found[1] if found else text, shown=shown, kind=kind)
     if found is None or not found[2]:
-        number = _number_in(stripped, shown=text, what=what, help=help)
-        if number == 0:
-            return number  # nothing is nothing in any unit
-        _refuse(text, what, "it has no unit", help)
-    number, unit = _number_in(found[1], shown=text, what=what, help=help), found[2]
+        if number:
+            _refuse(shown, kind, "it has no unit")
+        return number  # nothing is nothing in any unit
+    unit = found[2]
     if re.fullmatch(r"[KMGTPE]i?b", unit):
-        _refuse(text, what, f"{unit} means bits", help)
+        _refuse(shown, kind, f"{unit} means bits")
     if unit.lower() not in _BYTE_UNITS:
-        _refuse(text, what, f"{_shown(unit)} is no unit of memory", help)
+        _refuse(shown, kind, f"{_shown(unit)} is no unit of memory")
     if number < 0:
-        _refuse(text, what, "it is negative", help)
+        _refuse(shown, kind, "it is negative")
     size = number * _BYTE_UNITS[unit.lower()]
     if size > _MOST_BYTES:
-        _refuse(text, what, "it is more than any machine can address", help)
+        _refuse(shown, kind, "it is more than any machine can address")
     return size
 
 
-def _number_in(text: str, *, shown: str, what: str, help: str) -> Decimal:
+def _number_in(text: str, *, shown: str, kind: tuple[str, str]) -> Decimal:
     stripped = text.strip()
     if not stripped:
-        _refuse(shown, what, "there is no number", help)
+        _refuse(shown, kind, "there is no number")
     found = _QUANTITY.fullmatch(stripped)
     if found is None or found[2]:
-        _refuse(shown, what, f"{_shown(stripped)} is not a number in plain digits", help)
+        _refuse(shown, kind, f"{_shown(stripped)} is not a number in plain digits")
     size = float(found[1])
     if not size and re.match(r"[+-]?[0.]*[1-9]", found[1]):
-        _refuse(shown, what, "it is too small", help)
+        _refuse(shown, kind, "it is too small")
     if abs(size) > 1e100:
-        _refuse(shown, what, "it is too large", help)
+        _refuse(shown, kind, "it is too large")
     # Decimal keeps 2**53 + 1 bytes apart from 2**53.
     return Decimal(found[1]) if size else Decimal(0)
 
 
-def _refuse(text: str, what: str, why: str, help: str) -> NoReturn:
-    raise BadUnitError(f"{_shown(text)} is not {what}: {why}", help=help)
+def _refuse(text: str, kind: tuple[str, str], why: str) -> NoReturn:
+    raise BadUnitError(f"{_shown(text)} is not {kind[0]}: {why}", help=kind[1])
 
 
 def _shown(text: str) -> str:
