@@ -97,4 +97,4 @@ def _one_of(what: str, value: str, known: tuple[str, ...]) -> str:
 def _ratio(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise ScenarioError(f"at_least={value!r} is not a ratio above 0", help="Write for example slower(at_least=4).")
-    return float(cast(float, value))
+    return float(cast("float", value))

@@ -14,8 +14,8 @@ __all__ = ["DeviceObserver"]
 _MAY_MIX = frozenset(
     f"aten::{name}"
     for name in (
-        "copy_", "_to_copy", "_copy_from", "_copy_from_and_resize", "_foreach_copy_", "index", "index_put", "index_put_",
-        "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "set_", "is_same_size", "equal", "resize_as_",
+        "copy_", "_to_copy", "_copy_from", "_copy_from_and_resize", "_foreach_copy_", "index", "index_put",
+        "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "set_", "is_same_size", "equal", "resize_as_",
         "_local_scalar_dense", "_amp_update_scale_", "_amp_foreach_non_finite_check_and_unscale_",
     )
 )  # fmt: skip
@@ -63,8 +63,9 @@ class DeviceObserver:
         self._faults[site] = FaultRecord(
             fault="device_mismatch",
             explanation=(
-                f"{operator.removeprefix('aten::')} was given a tensor of shape {tuple(one.shape)} on {one.device} and "
-                f"one of shape {tuple(other.shape)} on {other.device}. Where torch raises nothing, the result is garbage"
+                f"{operator.removeprefix('aten::')} was given a tensor of shape {tuple(one.shape)} on {one.device} "
+                f"and one of shape {tuple(other.shape)} on {other.device}; where torch raises nothing, the result is "
+                "garbage"
             ),
             step=known.step if known else self._step,
             raised=False,

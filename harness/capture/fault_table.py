@@ -10,25 +10,44 @@ from harness.model.recording import FaultRecord
 
 __all__ = ["fault_of", "is_out_of_memory"]
 
-_PATTERNS: tuple[tuple[str, str, str], ...] = (
-    # fault, what torch 2.9-2.13 says (a regular expression), what it means in plain words
-    ("device_mismatch", r"same device|is on \w+(:\d+)? .*(but|different)|FakeTensorDeviceMismatch|but got .* is on",
-     "tensors on two devices met in one operator"),
-    ("non_scalar_loss", r"grad can be implicitly created only for scalar outputs",
-     "backward was called on a tensor with more than one element, so there is no one place to start from"),
-    ("null_gradient", r"does not require grad and does not have a grad_fn",
-     "backward was called on a tensor that no graph leads to: detached, made under no_grad, or from no parameter"),
-    ("in_place_on_graph", r"modified by an inplace operation|a leaf Variable that requires grad is being used in an in-place",
-     "a tensor that the graph needs for backward was changed in place"),
-    ("dtype_mismatch", r"must have the same dtype|expected scalar type|Only Tensors of floating point|to be .*dtype|"
-     r"mean\(\): could not infer output dtype", "tensors of two number types met, or integers were asked for a gradient"),
-    ("shape_mismatch", r"shapes cannot be multiplied|size mismatch|must match the size of tensor|shape '.*' is invalid|"
-     r"Sizes of tensors must match|doesn't match the broadcast shape", "the shapes of two tensors do not fit together"),
-    ("non_finite_gradient", r"non-finite|returned nan values",
-     "a gradient is not a finite number"),
+_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    # fault, what torch 2.9-2.13 says (regular expressions), what it means in plain words
+    (
+        "device_mismatch",
+        (r"same device", r"is on \w+(:\d+)? .*(but|different)", r"FakeTensorDeviceMismatch", r"but got .* is on"),
+        "tensors on two devices met in one operator",
+    ),
+    (
+        "non_scalar_loss",
+        (r"grad can be implicitly created only for scalar outputs",),
+        "backward was called on a tensor with more than one element, so there is no one place to start from",
+    ),
+    (
+        "null_gradient",
+        (r"does not require grad and does not have a grad_fn",),
+        "backward was called on a tensor that no graph leads to: detached, made under no_grad, or from no parameter",
+    ),
+    (
+        "in_place_on_graph",
+        (r"modified by an inplace operation", r"a leaf Variable that requires grad is being used in an in-place"),
+        "a tensor that the graph needs for backward was changed in place",
+    ),
+    (
+        "dtype_mismatch",
+        (r"must have the same dtype", r"expected scalar type", r"Only Tensors of floating point", r"to be .*dtype",
+         r"mean\(\): could not infer output dtype"),
+        "tensors of two number types met, or integers were asked for a gradient",
+    ),
+    (
+        "shape_mismatch",
+        (r"shapes cannot be multiplied", r"size mismatch", r"must match the size of tensor", r"shape '.*' is invalid",
+         r"Sizes of tensors must match", r"doesn't match the broadcast shape"),
+        "the shapes of two tensors do not fit together",
+    ),
+    ("non_finite_gradient", (r"non-finite", r"returned nan values"), "a gradient is not a finite number"),
 )  # fmt: skip
 
-_COMPILED = tuple((fault, re.compile(pattern, re.IGNORECASE), plain) for fault, pattern, plain in _PATTERNS)
+_COMPILED = tuple((fault, re.compile("|".join(words), re.IGNORECASE), plain) for fault, words, plain in _PATTERNS)
 _OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|bad_alloc|Cannot allocate memory")
 
 

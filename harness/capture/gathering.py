@@ -136,9 +136,9 @@ class Gathering:
             return None
         state = self._ledger or wire.LedgerState(peak_bytes={}, dropped=0, in_graph={})
         boundaries = self._boundaries.build().steps
-        largest = sorted(
-            self._sites.values(), key=lambda s: s.changes[-1][1].bytes if s.changes else 0, reverse=True
-        )[:_MOST_SITES]
+        largest = sorted(self._sites.values(), key=lambda s: s.changes[-1][1].bytes if s.changes else 0, reverse=True)[
+            :_MOST_SITES
+        ]
         return LedgerRecord(
             source=self._facts.ledger_source,
             blind_to=self._facts.ledger_blind_to or "",
@@ -168,5 +168,3 @@ def ending_of_exit(code: int | None, signal: int | None) -> Ending:
         + (", perhaps by the kernel for want of memory (dmesg tells)" if signal == signals.SIGKILL else "")
     )
     return Ending(status="crashed" if crashed else "killed", signal=name, detail=detail)
-
-

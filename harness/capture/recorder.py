@@ -124,9 +124,10 @@ class Recorder:
                 self._told_sites.add(state.site)
                 operator, frames = ledger.frames(state.site)
                 self._sink(
-                    SiteDefinition(site=state.site, device=ledger.device_of(state.site), operator=operator, frames=frames)
+                    SiteDefinition(
+                        site=state.site, device=ledger.device_of(state.site), operator=operator, frames=frames
+                    )
                 )
         if self._boundaries:  # the start's own mark stands: what is born in step i then has birth i
             self._interval = ledger.mark()
         return sites
-

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
+import signal
 import time
 from collections.abc import Callable
 
@@ -134,10 +136,8 @@ class _Session:
 
     def _answer(self) -> None:
         until = self._decide(self._gathering)
-        try:
+        with contextlib.suppress(OSError):  # it was killed while it waited; the server will say so
             self._handle.wire.sendall(wire.encode(wire.Go(until=until)))
-        except OSError:
-            pass  # it was killed while it waited; the server will say so
 
     def _from_stdout(self) -> bool:
         return self._from_pipe(self._handle.stdout, self._gathering.stdout.feed)
@@ -163,8 +163,6 @@ class _Session:
 
     def _ask_where_it_hangs(self) -> None:
         """faulthandler, in the subject, writes every thread's stack on this signal; then it is given a moment."""
-        import signal
-
         if self._pid is None:
             return
         try:

@@ -51,7 +51,7 @@ def _import_all() -> str | None:
     try:
         for name in _PRELOADED:
             importlib.import_module(name)
-    except Exception:  # noqa: BLE001 - a broken torch can raise anything, and the parent shows it
+    except Exception:
         return traceback.format_exc()
     finally:
         if before is None:

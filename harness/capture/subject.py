@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import os
@@ -19,7 +20,7 @@ import psutil
 from harness.capture import wire
 from harness.capture.fault_table import fault_of, is_out_of_memory
 from harness.capture.module import LoadedScenario, load
-from harness.capture.recorder import Recorder, StepWatcher, working_instruments
+from harness.capture.recorder import Recorder, working_instruments
 from harness.errors import ScenarioError
 from harness.instruments import Instrument
 from harness.model.environment import Environment
@@ -46,15 +47,13 @@ def run_job(job: wire.Job, reader: _Reader | None = None) -> None:
         _Subject(job, reader or _Reader(WIRE_FD)).run()
     except OSError:
         code = 1  # the parent is gone, and nobody is left to tell
-    except BaseException:  # noqa: BLE001 - our own fault, told as such
+    except BaseException:
         code = 1
         wire.send(WIRE_FD, wire.Broken(detail=traceback.format_exc()))
     finally:
         for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError, AttributeError):
-                pass  # the scenario closed it, or put something else in its place
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()  # the scenario may have closed it, or put something else in its place
         os._exit(code)
 
 
@@ -189,7 +188,7 @@ class _Subject:
         """Run the scenario's code; how it ended if it ended badly, else None."""
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 - whatever the scenario raises is its result
+        except BaseException as error:
             if os.getpid() != self._pid:
                 traceback.print_exc()
                 os._exit(1)
@@ -251,7 +250,8 @@ def _users_traceback(error: BaseException) -> str:
     tb = error.__traceback__
     ours = os.path.dirname(os.path.abspath(__file__)) + os.sep
     while tb is not None and (
-        tb.tb_frame.f_code.co_filename.startswith(ours) or tb.tb_frame.f_code.co_filename.startswith("<frozen importlib")
+        tb.tb_frame.f_code.co_filename.startswith(ours)
+        or tb.tb_frame.f_code.co_filename.startswith("<frozen importlib")
     ):
         tb = tb.tb_next
     return "".join(traceback.format_exception(type(error), error, tb)).rstrip()

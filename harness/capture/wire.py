@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Literal
-
 import msgspec
 
 from harness.ledger.protocol import SiteState
@@ -56,34 +54,30 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None
 
 
-class _Tagged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    pass
-
-
-class Launch(_Tagged):
+class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Parent to server: start this job. The subject's descriptors travel beside it: wire, stdout, stderr."""
 
     job: Job
     fresh_interpreter: bool
 
 
-class Stop(_Tagged):
+class Stop(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Parent to server: end the present subject and all that it started."""
 
 
-class ServerReady(_Tagged):
+class ServerReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Server to parent: torch is imported (or ``error`` says why not)."""
 
     error: str | None = None
 
 
-class Launched(_Tagged):
+class Launched(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Server to parent: the subject's process id."""
 
     pid: int
 
 
-class SubjectGone(_Tagged):
+class SubjectGone(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Server to parent: the subject ended, by exit code or by signal number; all that it started is gone too."""
 
     pid: int
@@ -91,13 +85,13 @@ class SubjectGone(_Tagged):
     signal: int | None
 
 
-class Ready(_Tagged):
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: its process is up. The time from the request to here is the cost of a fresh subject."""
 
     pid: int
 
 
-class Facts(_Tagged):
+class Facts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent, once the file is imported: what it says of itself, and what cannot be read here."""
 
     scenario: ScenarioFacts
@@ -107,7 +101,7 @@ class Facts(_Tagged):
     ledger_blind_to: str | None = None
 
 
-class Sample(_Tagged):
+class Sample(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent at a boundary. ``step`` -1 is before the first; ``step_ns`` is how long the step took.
 
     ``sites`` holds the sites whose survivors changed since the last sample.
@@ -119,7 +113,7 @@ class Sample(_Tagged):
     sites: tuple[SiteState, ...] = ()
 
 
-class SiteDefinition(_Tagged):
+class SiteDefinition(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent, before a sample first speaks of the site."""
 
     site: int
@@ -128,7 +122,7 @@ class SiteDefinition(_Tagged):
     frames: tuple[Frame, ...]
 
 
-class LedgerState(_Tagged):
+class LedgerState(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent at checkpoints: what is not told sample by sample."""
 
     peak_bytes: dict[str, int]
@@ -136,19 +130,19 @@ class LedgerState(_Tagged):
     in_graph: dict[int, int]
 
 
-class Checkpoint(_Tagged):
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: *steps* steps are done; may I go on? It waits for a :class:`Go`."""
 
     steps: int
 
 
-class Go(_Tagged):
+class Go(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Parent to subject: go on until so many steps are done in all; no more than now means stop."""
 
     until: int
 
 
-class Over(_Tagged):
+class Over(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent, last: how it ended, as seen from inside. A subject that was killed never says it.
 
     ``started`` is False where the file could not be run at all.
@@ -162,7 +156,7 @@ class Over(_Tagged):
     trimmed_bytes: int | None
 
 
-class Broken(_Tagged):
+class Broken(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: our own code failed inside it. ``detail`` is the traceback."""
 
     detail: str
@@ -184,7 +178,6 @@ Message = (
     | Over
     | Broken
 )
-Direction = Literal["subject", "server"]
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)

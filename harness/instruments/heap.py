@@ -12,10 +12,10 @@ __all__ = ["Heap"]
 class _Mallinfo2(ctypes.Structure):
     """``struct mallinfo2`` of glibc 2.33 and later, mallinfo(3)."""
 
-    _fields_ = [  # noqa: RUF012 - ctypes reads this class attribute
-        (field, ctypes.c_size_t)
-        for field in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-    ]
+    _fields_ = (
+        *((name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")),
+        *((name, ctypes.c_size_t) for name in ("uordblks", "fordblks", "keepcost")),
+    )
 
 
 class Heap:

@@ -21,9 +21,7 @@ def start_ledger(*, depth: int = 8, source: Literal["auto", "native", "dispatch"
     if source not in ("auto", "native", "dispatch"):
         raise UsageError(f"source={source!r} is no ledger source", help='One of "auto", "native", "dispatch".')
     if source == "native":
-        raise UsageError(
-            "the native ledger is not part of this version", help='Use source="dispatch", or "auto".'
-        )
+        raise UsageError("the native ledger is not part of this version", help='Use source="dispatch", or "auto".')
     from harness.ledger.dispatch import DispatchLedger  # imports torch, which `import harness` must not
 
     return DispatchLedger(depth=depth).start()

@@ -32,8 +32,16 @@ def _m(name: str, unit: Unit, exact: bool, title: str, blind_to: str) -> Metric:
 METRICS: tuple[Metric, ...] = (
     _m("leak.bytes", "bytes", True, "live tensor storages", "memory that torch did not allocate"),
     _m("leak.tensors", "count", True, "live tensor storages (number)", "memory that torch did not allocate"),
-    _m("peak.tensors", "bytes", True, "highest live tensor bytes in a step", "buffers inside kernels (dispatch ledger)"),
-    _m("allocations.step", "count", True, "tensor storages allocated in a step", "buffers inside kernels (dispatch ledger)"),
+    _m(
+        "peak.tensors", "bytes", True, "highest live tensor bytes in a step", "buffers inside kernels (dispatch ledger)"
+    ),
+    _m(
+        "allocations.step",
+        "count",
+        True,
+        "tensor storages allocated in a step",
+        "buffers inside kernels (dispatch ledger)",
+    ),
     _m("graph.nodes", "count", True, "autograd nodes held", "nodes that no Python tensor leads to"),
     _m("rss.anon", "bytes", False, "resident anonymous pages", "allocated and never touched; freed and not returned"),
     _m("rss.file", "bytes", False, "resident file-backed pages", "anything that is not a mapped file"),
@@ -49,7 +57,13 @@ METRICS: tuple[Metric, ...] = (
     _m("threads", "count", True, "threads, Python and native", "whether they do anything"),
     _m("shm.bytes", "bytes", False, "shared-memory files", "which process made them: /dev/shm is the machine's"),
     _m("children.count", "count", True, "descendant processes", "processes that detached themselves"),
-    _m("children.bytes", "bytes", False, "memory that only the descendants have (USS)", "pages they share with the subject"),
+    _m(
+        "children.bytes",
+        "bytes",
+        False,
+        "memory that only the descendants have (USS)",
+        "pages they share with the subject",
+    ),
     _m("device.allocated", "bytes", True, "device bytes in tensors", "device memory outside torch"),
     _m("device.reserved", "bytes", True, "device bytes held by torch's cache", "device memory outside torch"),
     _m("device.outside", "bytes", False, "device bytes outside torch's cache", "which process took them"),

@@ -28,16 +28,16 @@ __all__ = [
 RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
-EndingStatus = Literal[
-    "ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"
-]
+EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
 Role = Literal["plain", "ledger", "uncollected"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
 ``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a subject ended. ``code`` is the exit code, ``signal`` the signal's name, ``detail`` a sentence or a traceback."""
+    """How a subject ended.
+
+    ``code`` is the exit code, ``signal`` the signal's name, ``detail`` a sentence or a traceback."""
 
     status: EndingStatus
     code: int | None = None

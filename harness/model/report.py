@@ -30,7 +30,7 @@ __all__ = [
     "Throughput",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 
 
 class SubjectId(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,8 @@ class Throughput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """``fixed_step`` against ``step``: throughput fixed/step; peak and allocations step/fixed. Above 1, the fix pays."""
+    """``fixed_step`` against ``step``: throughput fixed/step, peak and allocations step/fixed: above 1, the fix
+    pays."""
 
     throughput_ratio: float | None = None
     peak_ratio: float | None = None

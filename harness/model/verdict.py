@@ -24,12 +24,15 @@ class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """One channel that grew: the metric, its growth, and, for tensors, the site that keeps them."""
+    """One channel that grew: the metric, its growth, and, for tensors, the site that keeps them.
+
+    ``in_uncollected`` is true where it grew only in the subject that left the collector to itself."""
 
     metric: str
     growth: Growth
     site: SiteRecord | None = None
     site_growth: Growth | None = None
+    in_uncollected: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,1 +1,35 @@
-"""..."""
+"""The rules, one cause a file, in the order in which they are asked: the first that answers is believed.
+
+What is counted directly comes first, then what only certain owners can cause, then what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.diagnose.case import Case, Opinion
+from harness.diagnose.rules.autograd_graph_retained import autograd_graph_retained
+from harness.diagnose.rules.child_process_growth import child_process_growth
+from harness.diagnose.rules.device_cache_growth import device_cache_growth
+from harness.diagnose.rules.fd_growth import fd_growth
+from harness.diagnose.rules.held_reference import held_reference
+from harness.diagnose.rules.native_heap import native_heap
+from harness.diagnose.rules.python_objects import python_objects
+from harness.diagnose.rules.reference_cycle import reference_cycle
+from harness.diagnose.rules.shared_memory_growth import shared_memory_growth
+from harness.diagnose.rules.thread_growth import thread_growth
+
+__all__ = ["RULES"]
+
+RULES: tuple[Callable[[Case], Opinion | None], ...] = (
+    child_process_growth,
+    thread_growth,
+    shared_memory_growth,
+    fd_growth,
+    device_cache_growth,
+    reference_cycle,
+    autograd_graph_retained,
+    held_reference,
+    python_objects,
+    native_heap,
+)

@@ -1,0 +1,186 @@
+"""Turns what was asked for (nothing, files, folders, names, ``file.py::fixed_step``) into scenarios, running none."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from harness.capture.scenario_file import ScenarioFile
+from harness.capture.scenario_source import SourceLook, look
+from harness.model.recording import Variant
+from harness.model.report import Problem
+
+__all__ = ["bundled_folder", "discover"]
+
+_LIST_HELP = "`harness list` shows the bundled scenarios."
+_STEP_HELP = "A scenario is a Python file with a module-level function: def step(i): ...  It is called once a step."
+
+
+def bundled_folder() -> Path:
+    """Where the bundled scenarios lie: in a wheel and an editable install the package ``harness.scenarios``; in a
+    source tree that nobody installed, the folder beside the package. It is found, never imported."""
+    spec = importlib.util.find_spec("harness.scenarios")
+    if spec is not None and spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations)))
+    return Path(__file__).resolve().parents[2] / "scenarios"
+
+
+def discover(
+    targets: Sequence[str], *, variant: Literal["step", "fixed_step", "both"] = "both"
+) -> tuple[tuple[ScenarioFile, ...], tuple[Problem, ...]]:
+    """The scenarios that *targets* lead to, each once, in the order asked for; and what led to none, with help.
+
+    A path wins over a bundled scenario's name. A folder is searched to its depth in sorted order; one without any
+    scenario gives nothing, and is no problem. Raises nothing for anything that lies on disk.
+    """
+    found: dict[str, ScenarioFile] = {}
+    problems: list[Problem] = []
+    bundled = bundled_folder()
+    for target in targets or (str(bundled),):
+        for result in _in_target(target, variant, bundled):
+            if isinstance(result, Problem):
+                problems.append(result)
+                continue
+            key = os.path.realpath(result.path)
+            first = found.setdefault(key, result)
+            both = tuple(v for v in _variants("both") if v in (*first.variants, *result.variants))
+            found[key] = msgspec.structs.replace(first, variants=both)
+    return tuple(found.values()), tuple(problems)
+
+
+def _in_target(target: str, variant: str, bundled: Path) -> Iterator[ScenarioFile | Problem]:
+    path, asked = target, variant
+    if not os.path.lexists(path) and "::" in target:
+        path, _, asked = target.rpartition("::")
+        if asked not in _variants("both"):
+            yield Problem(
+                target=target, message=f"{target}: {asked} is no variant", help="Write ::step or ::fixed_step, or neither."
+            )
+            return
+    if not os.path.lexists(path):
+        path = _bundled_path(path, bundled) or path
+    if os.path.isdir(path):
+        yield from _in_folder(path, asked, bundled)
+    elif os.path.isfile(path):
+        yield _named_file(path, target, asked, bundled)
+    elif os.path.lexists(path):
+        yield Problem(target=target, message=f"{target}: neither a file nor a folder", help=_STEP_HELP)
+    else:
+        yield _missing(target, path, bundled)
+
+
+def _bundled_path(name: str, bundled: Path) -> str | None:
+    """``held_reference`` and ``scenarios/held_reference.py`` (as reports show it) from any working directory."""
+    file = name.removeprefix("scenarios/").removesuffix(".py")
+    candidate = bundled / f"{file}.py"
+    return str(candidate) if file.isidentifier() and candidate.is_file() else None
+
+
+def _in_folder(folder: str, asked: str, bundled: Path) -> Iterator[ScenarioFile | Problem]:
+    errors: list[OSError] = []
+    for where, folders, files in os.walk(folder, onerror=errors.append):
+        folders[:] = sorted(name for name in folders if not _is_skipped(os.path.join(where, name)))
+        for name in sorted(files):
+            path = os.path.join(where, name)
+            if name.endswith(".py") and not name.startswith(".") and os.path.isfile(path):
+                seen = _look_at(path)
+                if isinstance(seen, Problem):
+                    yield seen
+                elif kept := _kept(seen, asked):
+                    yield _scenario(path, seen, kept, bundled)
+    for error in errors:
+        shown = _shown(error.filename)
+        yield Problem(target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions.")
+
+
+def _is_skipped(folder: str) -> bool:
+    name = os.path.basename(folder)
+    # A virtual environment is other people's code, thousands of files of it.
+    return name.startswith(".") or name == "__pycache__" or os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
+
+
+def _named_file(path: str, target: str, asked: str, bundled: Path) -> ScenarioFile | Problem:
+    shown = _shown(target)
+    if not path.endswith(".py"):
+        return Problem(target=shown, message=f"{shown}: not a Python file (its name does not end in .py)", help=_STEP_HELP)
+    seen = _look_at(path)
+    if isinstance(seen, Problem):
+        return seen
+    if not seen.variants and not seen.stars:
+        return Problem(target=shown, message=f"{shown}: has no module-level function called step", help=_STEP_HELP)
+    kept = _kept(seen, asked)
+    if not kept:
+        return Problem(
+            target=shown,
+            message=f"{shown}: has no {asked}",
+            help="fixed_step is optional: the same work as step, without the fault. Leave out --variant to run what is there.",
+        )
+    return _scenario(path, seen, kept, bundled)
+
+
+def _kept(seen: SourceLook, asked: str) -> tuple[Variant, ...]:
+    """A file needs a ``step``; what a star import brings is for the subject to find out."""
+    has = seen.variants or (("step",) if seen.stars else ())
+    return tuple(v for v in _variants(asked) if v in has) if "step" in has or seen.stars else ()
+
+
+def _variants(asked: str) -> tuple[Variant, ...]:
+    both: tuple[Variant, ...] = ("step", "fixed_step")
+    return both if asked == "both" else tuple(v for v in both if v == asked)
+
+
+def _look_at(path: str) -> SourceLook | Problem:
+    shown = _shown(path)
+    try:
+        path.encode()
+        seen = look(Path(path).read_bytes())
+    except UnicodeEncodeError:
+        return Problem(target=shown, message=f"{shown}: its name is not valid UTF-8", help="Rename it.")
+    except OSError as error:
+        return Problem(target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions.")
+    if seen.unreadable:
+        return Problem(target=shown, message=f"{shown}: {seen.unreadable}", help="Save it as UTF-8 text, or name another.")
+    return seen
+
+
+def _scenario(path: str, seen: SourceLook, kept: tuple[Variant, ...], bundled: Path) -> ScenarioFile:
+    absolute = Path(os.path.abspath(path))
+    real = Path(os.path.realpath(path))
+    root = bundled.resolve()
+    is_bundled = real.is_relative_to(root)
+    below = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
+    return ScenarioFile(
+        name=absolute.stem,
+        path=absolute,
+        shown_path=f"scenarios/{real.relative_to(root).as_posix()}" if is_bundled else below.as_posix(),
+        variants=kept,
+        title=seen.title,
+        tags=seen.tags,
+        expected=seen.expected,
+        bundled=is_bundled,
+        fresh_interpreter=seen.fresh_interpreter,
+    )
+
+
+def _missing(target: str, path: str, bundled: Path) -> Problem:
+    shown = _shown(target)
+    parent = os.path.dirname(path)
+    try:
+        around = [os.path.join(parent, name) for name in sorted(os.listdir(parent or ".")) if name.endswith(".py")]
+    except (OSError, ValueError):
+        around = []
+    names = sorted(file.stem for file in bundled.glob("[!_]*.py"))
+    near = difflib.get_close_matches(path, [*names, *around], n=3, cutoff=0.6)
+    help = f"Did you mean {' or '.join(_shown(name) for name in near)}? {_LIST_HELP}" if near else _LIST_HELP
+    return Problem(target=shown, message=f"{shown!r}: no such file, folder or bundled scenario", help=help)
+
+
+def _shown(path: str) -> str:
+    """*path* as text that can be written as UTF-8: bytes that are none become escapes."""
+    return os.fsencode(path).decode(errors="backslashreplace")
