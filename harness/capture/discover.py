@@ -22,6 +22,14 @@ _LIST_HELP = "`harness list` shows the bundled scenarios."
 _STEP_HELP = "A scenario is a Python file with a module-level function: def step(i): ...  It is called once a step."
 
 
+class _Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Resolved once a call: asking the file system again for each of 300 files would cost more than parsing."""
+
+    bundled: Path
+    bundled_root: Path
+    here: str
+
+
 def bundled_folder() -> Path:
     """Where the bundled scenarios lie: in a wheel and an editable install the package ``harness.scenarios``; in a
     source tree that nobody installed, the folder beside the package. It is found, never imported."""
@@ -42,8 +50,9 @@ def discover(
     found: dict[str, ScenarioFile] = {}
     problems: list[Problem] = []
     bundled = bundled_folder()
+    places = _Places(bundled=bundled, bundled_root=bundled.resolve(), here=os.getcwd())
     for target in targets or (str(bundled),):
-        for result in _in_target(target, variant, bundled):
+        for result in _in_target(target, variant, places):
             if isinstance(result, Problem):
                 problems.append(result)
                 continue
@@ -54,25 +63,25 @@ def discover(
     return tuple(found.values()), tuple(problems)
 
 
-def _in_target(target: str, variant: str, bundled: Path) -> Iterator[ScenarioFile | Problem]:
+def _in_target(target: str, variant: str, places: _Places) -> Iterator[ScenarioFile | Problem]:
     path, asked = target, variant
     if not os.path.lexists(path) and "::" in target:
         path, _, asked = target.rpartition("::")
         if asked not in _variants("both"):
-            yield Problem(
-                target=target, message=f"{target}: {asked} is no variant", help="Write ::step or ::fixed_step, or neither."
-            )
+            message = f"{_shown(target)}: {_shown(asked)!r} is no variant"
+            yield Problem(target=_shown(target), message=message, help="Write ::step or ::fixed_step, or neither.")
             return
     if not os.path.lexists(path):
-        path = _bundled_path(path, bundled) or path
+        path = _bundled_path(path, places.bundled) or path
     if os.path.isdir(path):
-        yield from _in_folder(path, asked, bundled)
+        yield from _in_folder(path, asked, places)
     elif os.path.isfile(path):
-        yield _named_file(path, target, asked, bundled)
+        yield _named_file(path, target, asked, places)
     elif os.path.lexists(path):
-        yield Problem(target=target, message=f"{target}: neither a file nor a folder", help=_STEP_HELP)
+        what = "a link that leads nowhere" if not os.path.exists(path) else "neither a file nor a folder"
+        yield Problem(target=_shown(target), message=f"{_shown(target)}: {what}", help=_STEP_HELP)
     else:
-        yield _missing(target, path, bundled)
+        yield _missing(target, path, places.bundled)
 
 
 def _bundled_path(name: str, bundled: Path) -> str | None:
@@ -82,7 +91,7 @@ def _bundled_path(name: str, bundled: Path) -> str | None:
     return str(candidate) if file.isidentifier() and candidate.is_file() else None
 
 
-def _in_folder(folder: str, asked: str, bundled: Path) -> Iterator[ScenarioFile | Problem]:
+def _in_folder(folder: str, asked: str, places: _Places) -> Iterator[ScenarioFile | Problem]:
     errors: list[OSError] = []
     for where, folders, files in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(name for name in folders if not _is_skipped(os.path.join(where, name)))
@@ -93,7 +102,7 @@ def _in_folder(folder: str, asked: str, bundled: Path) -> Iterator[ScenarioFile 
                 if isinstance(seen, Problem):
                     yield seen
                 elif kept := _kept(seen, asked):
-                    yield _scenario(path, seen, kept, bundled)
+                    yield _scenario(path, seen, kept, places)
     for error in errors:
         shown = _shown(error.filename)
         yield Problem(target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions.")
@@ -105,10 +114,12 @@ def _is_skipped(folder: str) -> bool:
     return name.startswith(".") or name == "__pycache__" or os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
 
 
-def _named_file(path: str, target: str, asked: str, bundled: Path) -> ScenarioFile | Problem:
+def _named_file(path: str, target: str, asked: str, places: _Places) -> ScenarioFile | Problem:
     shown = _shown(target)
     if not path.endswith(".py"):
-        return Problem(target=shown, message=f"{shown}: not a Python file (its name does not end in .py)", help=_STEP_HELP)
+        return Problem(
+            target=shown, message=f"{shown}: not a Python file (its name does not end in .py)", help=_STEP_HELP
+        )
     seen = _look_at(path)
     if isinstance(seen, Problem):
         return seen
@@ -119,13 +130,15 @@ def _named_file(path: str, target: str, asked: str, bundled: Path) -> ScenarioFi
         return Problem(
             target=shown,
             message=f"{shown}: has no {asked}",
-            help="fixed_step is optional: the same work as step, without the fault. Leave out --variant to run what is there.",
+            help="fixed_step is optional: the same work as step, without the fault. Leave out the variant to run step.",
         )
-    return _scenario(path, seen, kept, bundled)
+    return _scenario(path, seen, kept, places)
 
 
 def _kept(seen: SourceLook, asked: str) -> tuple[Variant, ...]:
-    """A file needs a ``step``; what a star import brings is for the subject to find out."""
+    """A file needs a ``step``; what a broken file has, or a star import brings, is for the subject to find out."""
+    if seen.broken:
+        return seen.variants
     has = seen.variants or (("step",) if seen.stars else ())
     return tuple(v for v in _variants(asked) if v in has) if "step" in has or seen.stars else ()
 
@@ -143,27 +156,33 @@ def _look_at(path: str) -> SourceLook | Problem:
     except UnicodeEncodeError:
         return Problem(target=shown, message=f"{shown}: its name is not valid UTF-8", help="Rename it.")
     except OSError as error:
-        return Problem(target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions.")
+        return Problem(
+            target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions."
+        )
     if seen.unreadable:
-        return Problem(target=shown, message=f"{shown}: {seen.unreadable}", help="Save it as UTF-8 text, or name another.")
+        return Problem(
+            target=shown, message=f"{shown}: {seen.unreadable}", help="Save it as UTF-8 text, or name another."
+        )
     return seen
 
 
-def _scenario(path: str, seen: SourceLook, kept: tuple[Variant, ...], bundled: Path) -> ScenarioFile:
-    absolute = Path(os.path.abspath(path))
-    real = Path(os.path.realpath(path))
-    root = bundled.resolve()
-    is_bundled = real.is_relative_to(root)
-    below = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
+def _scenario(path: str, seen: SourceLook, kept: tuple[Variant, ...], places: _Places) -> ScenarioFile:
+    absolute = Path(os.path.normpath(os.path.join(places.here, path)))
+    real = Path(os.path.realpath(absolute))
+    bundled = real.is_relative_to(places.bundled_root)
+    if bundled:
+        shown = f"scenarios/{real.relative_to(places.bundled_root).as_posix()}"
+    else:
+        shown = (absolute.relative_to(places.here) if absolute.is_relative_to(places.here) else absolute).as_posix()
     return ScenarioFile(
         name=absolute.stem,
         path=absolute,
-        shown_path=f"scenarios/{real.relative_to(root).as_posix()}" if is_bundled else below.as_posix(),
+        shown_path=shown,
         variants=kept,
         title=seen.title,
         tags=seen.tags,
         expected=seen.expected,
-        bundled=is_bundled,
+        bundled=bundled,
         fresh_interpreter=seen.fresh_interpreter,
     )
 
@@ -177,8 +196,10 @@ def _missing(target: str, path: str, bundled: Path) -> Problem:
         around = []
     names = sorted(file.stem for file in bundled.glob("[!_]*.py"))
     near = difflib.get_close_matches(path, [*names, *around], n=3, cutoff=0.6)
-    help = f"Did you mean {' or '.join(_shown(name) for name in near)}? {_LIST_HELP}" if near else _LIST_HELP
-    return Problem(target=shown, message=f"{shown!r}: no such file, folder or bundled scenario", help=help)
+    guess = f"Did you mean {' or '.join(_shown(name) for name in near)}? " if near else ""
+    return Problem(
+        target=shown, message=f"{shown!r}: no such file, folder or bundled scenario", help=guess + _LIST_HELP
+    )
 
 
 def _shown(path: str) -> str:

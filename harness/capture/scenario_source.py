@@ -34,9 +34,10 @@ _NEVER_CALLABLE = (
 
 
 class SourceLook(msgspec.Struct, frozen=True, kw_only=True):
-    """``variants`` that the module binds; ``broken`` where Python cannot parse it; ``unreadable`` says why it is no text.
+    """What a look told: the ``variants`` that the module binds, and what its ``SCENARIO`` says.
 
-    ``stars`` is True where a star import may bind more than can be seen here.
+    ``broken`` where Python cannot parse it; ``unreadable`` says why it is no text at all; ``stars`` is
+    True where a star import may bind more than can be seen here.
     """
 
     variants: tuple[Variant, ...] = ()

@@ -1,7 +1,5 @@
 """What reads numbers inside the measured process. One instrument a file; ``INSTRUMENTS`` is all of them."""
 
-from collections.abc import Callable
-
 from harness.instruments.accelerator import Accelerator
 from harness.instruments.children import Children
 from harness.instruments.heap import Heap
@@ -12,7 +10,7 @@ from harness.instruments.resources import Resources
 
 __all__ = ["INSTRUMENTS", "Instrument"]
 
-INSTRUMENTS: tuple[Callable[[], Instrument], ...] = (
+INSTRUMENTS: tuple[type[Instrument], ...] = (
     ProcessMemory,
     UniqueMemory,
     Heap,

@@ -14,9 +14,14 @@ class Instrument(Protocol):
     how many boundaries lie between two readings: 1 for what costs microseconds, more for what costs milliseconds.
     """
 
-    name: str
-    metrics: tuple[str, ...]
-    every: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def metrics(self) -> tuple[str, ...]: ...
+
+    @property
+    def every(self) -> int: ...
 
     def absence(self) -> str | None:
         """Why it cannot read here, as a sentence; None where it can."""

@@ -56,7 +56,7 @@ class _Site:
 
 class _Mode(TorchDispatchMode):
     def __init__(self, ledger: DispatchLedger) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._ledger = ledger
 
     def __torch_dispatch__(
@@ -111,14 +111,14 @@ class DispatchLedger:
 
     def start(self) -> Self:
         """Begin to record, in this thread."""
-        self._mode.__enter__()
+        self._mode.__enter__()  # type: ignore[no-untyped-call]
         self._running = True
         return self
 
     def stop(self) -> None:
         if self._running:
             self._running = False
-            self._mode.__exit__(None, None, None)
+            self._mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def __enter__(self) -> Self:
         return self
