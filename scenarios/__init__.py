@@ -1,0 +1,1 @@
+"""The bundled scenarios, one pitfall a file: installed as ``harness.scenarios``, run by ``harness run NAME``."""

@@ -1,0 +1,44 @@
+"""C1: samples are sent through the model one at a time.
+
+Symptom: the model is small, the processor is busy, and few samples a second come out.
+
+Why: each call pays for Python, for the dispatcher and for starting the operator: microseconds, whatever the size. A
+    small layer needs less than that for one sample, and hardly more for 64 of them at once.
+
+How it shows: stable, both halves; ``comparison.throughput_ratio`` says how many times more samples a second the batch
+    gives. Expected are 4 at least: the ratio depends on the model, and a large one gains less.
+
+Fix: stack the samples and call the model once.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from harness import Scenario, slower
+
+torch.set_num_threads(1)
+
+SCENARIO = Scenario(
+    title="Samples are sent through the model one at a time",
+    pitfall="Every call pays for Python and the dispatcher, however small the work is.",
+    fix="Stack the samples and call the model once.",
+    tags=("throughput",),
+    expect=slower(at_least=4),
+)
+
+ITEMS_PER_STEP = 64
+
+MODEL = torch.nn.Linear(32, 8)
+SAMPLES = torch.randn(ITEMS_PER_STEP, 32)
+
+
+def step(i: int) -> None:
+    with torch.no_grad():
+        for sample in SAMPLES:
+            MODEL(sample)
+
+
+def fixed_step(i: int) -> None:
+    with torch.no_grad():
+        MODEL(SAMPLES)
