@@ -65,4 +65,11 @@ class NothingMeasuredError(HarnessError):
 
 
 class CaptureError(HarnessError):
-    """The measuring machinery itself failed: the server did not start, or its protocol broke (exit code 3)."""
+    """The measuring machinery itself failed: the server did not start, or its protocol broke (exit code 3).
+
+    ``server_died`` is True where the process that starts subjects was lost under one: the next gets a new one.
+    """
+
+    def __init__(self, message: str, *, help: str = "", server_died: bool = False) -> None:
+        super().__init__(message, help=help)
+        self.server_died = server_died

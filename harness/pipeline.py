@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
+import psutil
 
+from harness._version import __version__
+from harness.assemble import assemble
+from harness.capture.client import ForkServer
 from harness.capture.scenario_file import ScenarioFile
-from harness.model.recording import Recording, Variant
+from harness.capture.variant import Plan, here, record_variant
+from harness.detect.detector import judge
+from harness.detect.policy import DEFAULT, Policy
+from harness.detect.sequential import go_on
+from harness.diagnose import diagnose
+from harness.expectations import as_expected, compare
+from harness.model.environment import Environment, Tool
+from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
 
-__all__ = ["Progress", "RunOptions", "run_scenarios"]
+__all__ = ["Progress", "RunOptions", "judge_recording", "run_scenarios"]
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,4 +72,94 @@ def run_scenarios(
 
     *save* is handed each recording as soon as it is complete.
     """
-    raise RuntimeError("under construction")
+    runs: list[RunReport] = []
+    environment: Environment | None = None
+    interrupted = False
+    progress.begin(sum(len(scenario.variants) for scenario in scenarios))
+    try:
+        with ForkServer(seed=options.seed, preload=options.start == "fork") as server:
+            for scenario in scenarios:
+                halves: list[RunReport] = []
+                for variant in scenario.variants:
+                    progress.started(scenario.name, variant)
+                    recording = record_variant(
+                        server,
+                        scenario,
+                        variant,
+                        plan=_plan(options),
+                        next_stop=_StopRule(DEFAULT),
+                        on_progress=progress.stepped,
+                    )
+                    if save is not None:
+                        save(recording)
+                    environment = environment or recording.environment
+                    halves.append(judge_recording(recording, faults=options.faults, path=scenario.shown_path))
+                    runs.append(halves[-1])
+                    progress.finished(halves[-1])
+                if len(halves) == 2:
+                    runs[-2:] = _compared(*halves)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        progress.end()
+    return Report(
+        tool=Tool(name="torch-leak-harness", version=__version__),
+        environment=environment or here(options.seed),
+        runs=tuple(runs),
+        problems=tuple(problems),
+        interrupted=interrupted,
+    )
+
+
+def judge_recording(
+    recording: Recording, *, faults: bool = False, path: str | None = None, policy: Policy = DEFAULT
+) -> RunReport:
+    """Judge and diagnose one recording, fresh or saved. *path* is how its file is named to people."""
+    verdict = judge(recording, policy, faults=faults)
+    findings = diagnose(recording, verdict)
+    return assemble(recording, verdict, findings, path=path or recording.scenario.path)
+
+
+def _plan(options: RunOptions) -> Plan:
+    limit = options.memory_limit_bytes
+    if limit is None:
+        limit = psutil.virtual_memory().available * 8 // 10  # one that leaks must not take the machine with it
+    return Plan(
+        steps=options.steps,
+        warmup=options.warmup if options.warmup is not None else DEFAULT.warmup_steps,
+        timeout_s=options.timeout_s,
+        memory_limit_bytes=limit,
+        seed=options.seed,
+        fresh_interpreter=options.start == "spawn",
+    )
+
+
+def _compared(step: RunReport, fixed: RunReport) -> tuple[RunReport, RunReport]:
+    comparison = compare(step, fixed)
+    both = (msgspec.structs.replace(run, comparison=comparison) for run in (step, fixed))
+    one, other = (msgspec.structs.replace(run, as_expected=as_expected(run)) for run in both)
+    return one, other
+
+
+class _StopRule:
+    """When a subject has run enough: at the policy's checkpoints, where nothing is open any more, or when the time
+    that the policy allows is spent and the least number of steps is done."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._began: dict[int, float] = {}
+
+    def __call__(self, subject: SubjectRecord) -> int:
+        policy = self._policy
+        began = self._began.setdefault(subject.pid, time.monotonic() - subject.elapsed_ns / 1e9)
+        elapsed_s = time.monotonic() - began
+        measured = subject.steps - subject.warmup_steps
+        if measured >= policy.checkpoints[0] and go_on(subject, policy) is None:
+            return 0
+        following = next((c for c in policy.checkpoints if c > measured), None)
+        if following is None:
+            return 0
+        per_step_s = elapsed_s / max(1, subject.steps)
+        affordable = int((policy.time_budget_s - elapsed_s) / per_step_s) if per_step_s > 0 else following
+        until = max(policy.least_steps, min(following, measured + affordable))
+        return subject.warmup_steps + until if until > measured else 0

@@ -47,6 +47,7 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._errors: IO[bytes] | None = None
         self._frames = wire.FrameReader()
+        self._serving = False
 
     def __enter__(self) -> Self:
         return self
@@ -128,6 +129,7 @@ class ForkServer:
         )
         theirs.close()
         self._control = ours
+        self._serving = False
         for message in self.news():
             if isinstance(message, wire.ServerReady) and message.error is not None:
                 self.close()
@@ -135,6 +137,7 @@ class ForkServer:
                     f"torch could not be imported:\n{message.error}",
                     help="Try: python -c 'import torch'. If that works, run again with --start spawn.",
                 )
+        self._serving = True
 
     def _failure(self, what: str) -> CaptureError:
         said = ""
@@ -144,4 +147,5 @@ class ForkServer:
         return CaptureError(
             f"the process that starts the scenarios {what}" + (f":\n{said}" if said.strip() else ""),
             help="If the machine ran out of memory, set --memory-limit; else run again with --start spawn.",
+            server_died=self._serving,
         )

@@ -1,0 +1,110 @@
+"""Puts one variant's recording, verdict and findings into its part of the report."""
+
+from __future__ import annotations
+
+import statistics
+
+import msgspec
+
+from harness.expectations import as_expected
+from harness.model.recording import Ending, Recording, SubjectRecord
+from harness.model.report import Curve, Finding, RunReport, SubjectId, Throughput
+from harness.model.series import Series
+from harness.model.verdict import Verdict
+
+__all__ = ["assemble"]
+
+_CURVES = ("leak.bytes", "heap.used", "python.bytes", "rss.anon", "fds", "threads", "shm.bytes", "children.count")
+_CURVE_POINTS = 64
+
+
+def assemble(recording: Recording, verdict: Verdict, findings: tuple[Finding, ...], *, path: str) -> RunReport:
+    """The run as the report tells it; *path* is how the file is named to people."""
+    scenario = recording.scenario
+    counted = recording.subjects[0]
+    ledger = recording.subject("ledger")
+    run = RunReport(
+        scenario=scenario.name,
+        path=path,
+        variant=scenario.variant,
+        subject=SubjectId(pid=counted.pid),
+        title=scenario.title,
+        tags=scenario.tags,
+        outcome=verdict.outcome,
+        reasons=verdict.reasons,
+        expected=scenario.expected,
+        as_expected=False,
+        started=counted.started,
+        steps=counted.steps,
+        warmup_steps=verdict.warmup_steps,
+        elapsed_s=sum(s.elapsed_ns for s in recording.subjects) / 1e9,
+        throughput=_throughput(counted, verdict.warmup_steps, scenario.items_per_step),
+        peak_bytes=ledger.ledger.peak_bytes if ledger is not None and ledger.ledger is not None else {},
+        allocations_per_step=_allocations(ledger, verdict.warmup_steps),
+        growth=verdict.growth,
+        findings=findings,
+        look_alikes=verdict.look_alikes,
+        notes=_notes(recording, verdict),
+        curves=_curves(recording),
+        stdout=counted.stdout,
+        stderr=counted.stderr,
+        ending=_ending(recording),
+    )
+    return _with_expectation(run)
+
+
+def _with_expectation(run: RunReport) -> RunReport:
+    return msgspec.structs.replace(run, as_expected=as_expected(run))
+
+
+def _ending(recording: Recording) -> Ending:
+    """The worst ending: the first subject's that did not end well, with its role where it is not the first."""
+    for subject in recording.subjects:
+        if subject.ending.status != "ok":
+            return subject.ending
+    return recording.subjects[0].ending
+
+
+def _throughput(subject: SubjectRecord, warmup: int, items_per_step: int | None) -> Throughput | None:
+    times = subject.step_ns.since(warmup).values or subject.step_ns.values
+    median_ns = statistics.median(times) if times else 0
+    if median_ns <= 0:
+        return None
+    per_s = 1e9 / median_ns
+    return Throughput(steps_per_s=per_s, items_per_s=per_s * items_per_step if items_per_step else None)
+
+
+def _allocations(ledger: SubjectRecord | None, warmup: int) -> float | None:
+    series = ledger.find("allocations.step") if ledger is not None else None
+    values = series.since(warmup).values if series is not None else ()
+    return statistics.median(values) if values else None
+
+
+def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:
+    ledger = recording.subject("ledger")
+    blind = ()
+    if ledger is not None and ledger.ledger is not None and ledger.ledger.sites:
+        blind = (f"the {ledger.ledger.source} ledger does not see {ledger.ledger.blind_to}",)
+    return (*verdict.notes, *blind)
+
+
+def _curves(recording: Recording) -> tuple[Curve, ...]:
+    curves = []
+    for name in _CURVES:
+        for subject in recording.subjects:
+            series = subject.find(name)
+            if series is not None and len(series.values) > 1 and min(series.values) != max(series.values):
+                curves.append(_thinned(series))
+                break
+    return tuple(curves)
+
+
+def _thinned(series: Series) -> Curve:
+    count = len(series.steps)
+    stride = max(1, -(-count // _CURVE_POINTS))
+    picked = sorted({*range(0, count, stride), count - 1})
+    return Curve(
+        metric=series.metric,
+        steps=tuple(series.steps[k] for k in picked),
+        values=tuple(series.values[k] for k in picked),
+    )

@@ -1,0 +1,164 @@
+"""Records one variant of one scenario: which subjects it takes, and in which order."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Callable
+
+import msgspec
+import psutil
+
+from harness._version import __version__
+from harness.capture import wire
+from harness.capture.client import ForkServer
+from harness.capture.gathering import Gathering
+from harness.capture.runner import run_subject
+from harness.capture.scenario_file import ScenarioFile
+from harness.errors import CaptureError
+from harness.model.environment import Environment, Tool
+from harness.model.expectation import Expectation
+from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
+
+__all__ = ["NextStop", "Plan", "here", "record_variant"]
+
+NextStop = Callable[[SubjectRecord], int]
+"""Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
+
+_FIRST_QUESTION = 8
+"""Steps before the first question. Until then nobody knows how long a step takes, and so how many there is time for."""
+
+_DOING: dict[Role, str] = {
+    "plain": "measuring",
+    "ledger": "following tensors",
+    "uncollected": "without the collector",
+}
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How to record. *steps* None: as many as ``next_stop`` asks for. ``memory_limit_bytes`` is what a subject may add."""
+
+    steps: int | None
+    warmup: int
+    timeout_s: float
+    memory_limit_bytes: int | None
+    seed: int
+    fresh_interpreter: bool
+
+
+def record_variant(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    *,
+    plan: Plan,
+    next_stop: NextStop,
+    on_progress: Callable[[int, str], None],
+) -> Recording:
+    """Run the subjects that this variant needs and return all that they told.
+
+    First the plain one, which is timed. Then one that follows tensors, unless the first ended badly: what breaks
+    once breaks again. Then, where the collector had something to free or was kept from it, one that leaves it alone.
+    """
+    facts: ScenarioFacts | None = None
+    environment: Environment | None = None
+    subjects: list[SubjectRecord] = []
+
+    def run(role: Role) -> SubjectRecord:
+        nonlocal facts, environment
+        gathering, record = _run_role(server, scenario, variant, role, plan, next_stop, on_progress)
+        facts, environment = facts or gathering.facts, environment or gathering.environment
+        subjects.append(record)
+        return record
+
+    plain = run("plain")
+    if plain.ending.status in ("ok", "out_of_memory"):
+        run("ledger")
+    if plain.ending.status == "ok" and _collector_matters(subjects):
+        run("uncollected")
+    return Recording(
+        tool=Tool(name="torch-leak-harness", version=__version__),
+        environment=environment or here(plan.seed),
+        scenario=facts or _facts_from_source(scenario, variant),
+        subjects=tuple(subjects),
+    )
+
+
+def _run_role(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    role: Role,
+    plan: Plan,
+    next_stop: NextStop,
+    on_progress: Callable[[int, str], None],
+) -> tuple[Gathering, SubjectRecord]:
+    job = wire.Job(
+        path=str(scenario.path),
+        name=scenario.name,
+        variant=variant,
+        role=role,
+        warmup=plan.warmup,
+        first_stop=plan.warmup + plan.steps if plan.steps is not None else _FIRST_QUESTION,
+        seed=plan.seed,
+        memory_limit_bytes=plan.memory_limit_bytes,
+    )
+
+    def decide(gathering: Gathering) -> int:
+        return 0 if plan.steps is not None else next_stop(gathering.record())
+
+    try:
+        return run_subject(
+            server,
+            job,
+            decide=decide,
+            timeout_s=plan.timeout_s,
+            on_progress=lambda steps: on_progress(steps, _DOING[role]),
+            fresh_interpreter=plan.fresh_interpreter or scenario.fresh_interpreter,
+        )
+    except CaptureError as error:
+        if not error.server_died:
+            raise
+        gathering = Gathering(role=role, warmup=plan.warmup)
+        return gathering, gathering.record(Ending(status="killed", detail=str(error)))
+
+
+def _collector_matters(subjects: list[SubjectRecord]) -> bool:
+    """Whether garbage came at several boundaries, or the collector was off, or objects were put beyond it."""
+    for subject in subjects:
+        garbage = subject.find("python.garbage")
+        if garbage is not None and sum(1 for v in garbage.since(subject.warmup_steps).values if v) >= 3:
+            return True
+        if not subject.collector_enabled or subject.frozen_growth:
+            return True
+    return False
+
+
+def _facts_from_source(scenario: ScenarioFile, variant: Variant) -> ScenarioFacts:
+    """What the source says of itself, for a file that could not even be imported."""
+    return ScenarioFacts(
+        name=scenario.name,
+        path=str(scenario.path),
+        variant=variant,
+        title=scenario.title,
+        tags=scenario.tags,
+        expected=scenario.expected if variant == "step" else Expectation(kind="stable"),
+    )
+
+
+def here(seed: int) -> Environment:
+    """This machine as the parent sees it, without importing torch."""
+    try:
+        torch: str | None = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        torch = None
+    return Environment(
+        python=platform.python_version(),
+        torch=torch,
+        platform=platform.platform(),
+        cpu_count=os.cpu_count() or 1,
+        torch_threads=None,
+        memory_bytes=psutil.virtual_memory().total,
+        seed=seed,
+    )
