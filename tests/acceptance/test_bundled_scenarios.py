@@ -1,0 +1,130 @@
+"""The main job: every bundled scenario, run as a user runs it, comes out as its file says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import jsonschema
+import msgspec
+import pytest
+
+from harness.capture.scenario_source import look
+from harness.model.codec import decode_report, report_schema
+from harness.model.expectation import Expectation
+from harness.model.report import Report, RunReport
+from tests.repo.source_tree import scenario_files
+
+EXPECTED: dict[str, Expectation] = {path.stem: look(path.read_bytes()).expected for path in scenario_files()}
+
+every_half = pytest.mark.parametrize(
+    ("scenario", "variant"), [(name, variant) for name in EXPECTED for variant in ("step", "fixed_step")]
+)
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """One ``harness run`` of all bundled scenarios: its exit code, and what it wrote."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def report(self) -> Report:
+        return decode_report(self.stdout, origin="harness run --format json")
+
+    def run(self, scenario: str, variant: str) -> RunReport:
+        (found,) = (run for run in self.report.runs if (run.scenario, run.variant) == (scenario, variant))
+        return found
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """All of them once, from an empty folder: a run takes seconds, and the questions are many."""
+    command = [sys.executable, "-m", "harness.cli.main", "run", "--format", "json"]
+    run = subprocess.run(command, cwd=tmp_path_factory.mktemp("empty"), capture_output=True, check=False)
+    return Done(code=run.returncode, stdout=run.stdout, stderr=run.stderr.decode())
+
+
+def outcome_of(expected: Expectation) -> str:
+    return expected.kind if expected.kind in ("leak", "fault") else "stable"
+
+
+def test_running_all_of_them_exits_0(done: Done) -> None:
+    assert done.code == 0, done.stderr
+
+
+def test_the_report_is_valid_by_the_published_schema(done: Done) -> None:
+    jsonschema.Draft202012Validator(msgspec.json.decode(report_schema())).validate(msgspec.json.decode(done.stdout))
+
+
+def test_each_half_of_each_scenario_is_run_once(done: Done) -> None:
+    ran = sorted((run.scenario, run.variant) for run in done.report.runs)
+
+    assert ran == sorted((name, variant) for name in EXPECTED for variant in ("fixed_step", "step"))
+    assert done.report.problems == ()
+
+
+@every_half
+def test_a_half_comes_out_as_its_file_says(done: Done, scenario: str, variant: str) -> None:
+    run = done.run(scenario, variant)
+    expected = EXPECTED[scenario] if variant == "step" else Expectation(kind="stable")
+
+    assert run.outcome == outcome_of(expected), run.reasons
+    assert run.as_expected, run.findings
+    assert run.expected == expected
+    assert run.ending.status == "ok" or (run.ending.status == "raised" and run.outcome == "fault")
+
+
+@every_half
+def test_a_verdict_has_reasons_with_numbers(done: Done, scenario: str, variant: str) -> None:
+    reasons = done.run(scenario, variant).reasons
+
+    assert reasons
+    assert any(character.isdigit() for reason in reasons for character in reason)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "function"),
+    [("held_reference", "features"), ("unclosed_manager", "answer"), ("graph_accumulated", "loss_of")],
+)
+def test_a_tensor_leak_is_traced_to_the_function_that_allocates(done: Done, scenario: str, function: str) -> None:
+    findings = done.run(scenario, "step").findings
+
+    functions = {frame.function for finding in findings for frame in finding.allocated_at}
+    assert function in functions
+
+
+def test_a_leak_of_known_size_is_measured_to_the_byte(done: Done) -> None:
+    (finding,) = done.run("held_reference", "step").findings
+
+    assert finding.tensor_bytes_per_step == 64 * 64 * 4
+    assert finding.objects_per_step == 1
+
+
+def test_graph_nodes_that_no_storage_shows_are_found_all_the_same(done: Done) -> None:
+    (finding,) = done.run("graph_accumulated_after_backward", "step").findings
+
+    assert finding.cause == "autograd_graph_retained"
+    assert finding.tensor_bytes_per_step == 0
+    assert finding.bytes_per_step > 1000
+
+
+def test_the_device_mismatch_is_traced_to_its_line(done: Done) -> None:
+    (finding,) = done.run("device_mismatch", "step").findings
+
+    assert [frame.source for frame in finding.allocated_at[:1]] == ["linear(batch, WEIGHT)"]
+
+
+def test_batches_are_compared_with_single_samples(done: Done) -> None:
+    single = done.run("batch_against_single", "step")
+    batch = done.run("batch_against_single", "fixed_step")
+
+    assert single.throughput is not None
+    assert batch.throughput is not None
+    assert single.throughput.items_per_s is not None
+    assert single.throughput.items_per_s == pytest.approx(64 * single.throughput.steps_per_s)
+    for run in (single, batch):
+        assert run.comparison is not None
+        assert run.comparison.throughput_ratio is not None
+        assert run.comparison.throughput_ratio >= 4
