@@ -1,0 +1,136 @@
+"""A run taken apart into labelled sentences, in the order in which a reader wants them. No layout lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from harness.model.allocation import Frame
+from harness.model.report import Conservation, Finding, RunReport
+from harness.render.escaped import cut, escaped, tail
+from harness.render.sparkline import main_curve, sparkline
+from harness.render.view import comparison_words, finding_growth, next_command
+from harness.units import format_bytes, format_count, format_rate
+
+__all__ = ["Fact", "brief", "finding_facts", "run_facts"]
+
+_MOST_TEXT = 1000
+_MOST_FRAMES = 5
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """One labelled sentence; ``verbatim`` are lines below it whose breaks and blanks count (source, a traceback)."""
+
+    label: str
+    text: str
+    verbatim: tuple[str, ...] = ()
+
+
+def finding_facts(finding: Finding) -> Iterator[Fact]:
+    """Cause, growth, the allocating line, the holder, why, and what to change."""
+    kind = "cause" if finding.cause else "fault"
+    cutting = {None: "", True: "; cutting the reference stopped it", False: "; cutting the reference did not stop it"}
+    yield Fact(label=kind, text=_text(finding.cause or finding.fault) + cutting[finding.confirmed_by_cutting])
+    if finding.known is not None:
+        known = "; ".join(f"{name}: {value}" for name, value in finding.known.items())
+        yield Fact(label="known", text=_text(f"growth of a library, not of this code. {known}"))
+    if finding.bytes_per_step or finding.objects_per_step or finding.retained_bytes:
+        yield Fact(label="grows", text=_growth(finding))
+    if finding.allocated_at:
+        yield Fact(label="allocated", text=_place(finding.allocated_at[0]), verbatim=_source(finding.allocated_at))
+    if finding.native_stack:
+        yield Fact(label="natively", text=_text(" < ".join(finding.native_stack[:_MOST_FRAMES])))
+    if finding.held_by is not None:
+        suspect = finding.held_by.suspect
+        yield Fact(
+            label="held by", text=_text(finding.held_by.text) + (f"; grows at {_text(suspect)}" if suspect else "")
+        )
+    yield Fact(label="why", text=_sentence(finding.explanation))
+    yield Fact(label="fix", text=_sentence(finding.fix))
+
+
+def run_facts(run: RunReport) -> Iterator[Fact]:
+    """What belongs to the run as a whole: its curve, the verdict's reasons, what it is not, how it ended, what next."""
+    curve = main_curve(run)
+    if curve is not None and run.outcome in ("leak", "inconclusive"):
+        yield Fact(label="curve", text=sparkline(curve))
+    for k, reason in enumerate(run.reasons):
+        yield Fact(label="" if k else "because", text=_sentence(reason))
+    for look_alike in run.look_alikes:
+        told = f"{look_alike.look_alike}, {format_bytes(look_alike.bytes)}: {look_alike.evidence}"
+        yield Fact(label="look-alike", text=_sentence(told))
+    if run.comparison is not None:
+        yield Fact(label="compared", text=_sentence(comparison_words(run.comparison)))
+    if run.conservation is not None:
+        yield Fact(label="account", text=_account(run.conservation))
+    yield from _ending(run)
+    for note in run.notes:
+        yield Fact(label="note", text=_sentence(note))
+    yield Fact(label="next", text=next_command(run))
+
+
+def brief(run: RunReport) -> Iterator[str]:
+    """A run that ended as expected, in as few lines as say what was seen; nothing where there is nothing to say."""
+    for finding in run.findings:
+        place = f" at {_place(finding.allocated_at[0])}" if finding.allocated_at else ""
+        holder = f", held by {_text(finding.held_by.text)}" if finding.held_by is not None else ""
+        grows = finding_growth(finding)
+        yield f"{_text(finding.cause or finding.fault)}{'' if grows == '-' else ' ' + grows}{place}{holder}"
+    for look_alike in run.look_alikes:
+        yield f"{_text(look_alike.look_alike)}, {format_bytes(look_alike.bytes)}: {_text(look_alike.evidence)}"
+    if run.comparison is not None and run.expected.at_least is not None:
+        yield comparison_words(run.comparison)
+
+
+def _growth(finding: Finding) -> str:
+    parts = [finding_growth(finding)]
+    if finding.tensor_bytes_per_step and finding.tensor_bytes_per_step != finding.bytes_per_step:
+        parts.append(f"of it {format_rate(finding.tensor_bytes_per_step)} in tensors")
+    if finding.objects_per_step and finding.bytes_per_step:
+        objects = "object" if finding.objects_per_step == 1 else "objects"
+        parts.append(f"{format_count(finding.objects_per_step)} {objects} a step")
+    where = f" on {_text(finding.device)}" if finding.device else ""
+    parts.append(f"{format_bytes(finding.retained_bytes)} kept in all{where}")
+    return ", ".join(parts)
+
+
+def _place(frame: Frame) -> str:
+    return f"{cut(frame.path, 120)}:{frame.line} in {cut(frame.function, 80)}"
+
+
+def _source(frames: tuple[Frame, ...]) -> tuple[str, ...]:
+    """The allocating line, then who called it."""
+    first = [f"  {cut(frames[0].source, 200)}"] if frames[0].source else []
+    return (*first, *(f"called by {_place(frame)}" for frame in frames[1:_MOST_FRAMES]))
+
+
+def _account(conservation: Conservation) -> str:
+    parts = sorted(conservation.parts.items(), key=lambda part: -abs(part[1]))
+    told = ", ".join(f"{escaped(name).replace('_', ' ')} {format_bytes(size)}" for name, size in parts if size)
+    children = f"; children {format_bytes(conservation.children_bytes)}" if conservation.children_bytes else ""
+    unexplained = f"unexplained {format_bytes(conservation.unexplained_bytes)}"
+    grew = f"Resident memory grew by {format_bytes(conservation.rss_growth_bytes)}"
+    return f"{grew}: {told + ', ' if told else ''}{unexplained}{children}."
+
+
+def _ending(run: RunReport) -> Iterator[Fact]:
+    if run.ending.status == "ok":
+        return
+    told = run.ending.status.replace("_", " ")
+    told += "" if run.ending.signal is None else f" by {_text(run.ending.signal)}"
+    told += "" if run.ending.code is None else f" with code {run.ending.code}"
+    yield Fact(label="ended", text=f"{told} after {run.steps} steps", verbatim=tail(run.ending.detail or "", 12))
+    errors = tail(run.stderr, 8)
+    if errors and errors[-1] not in tail(run.ending.detail or "", 12):
+        yield Fact(label="stderr", text="its last lines", verbatim=errors)
+
+
+def _text(text: str | None) -> str:
+    return cut(text or "", _MOST_TEXT)
+
+
+def _sentence(text: str) -> str:
+    """*text* as a sentence: a capital first, a full stop last."""
+    shown = _text(text.strip())
+    return shown[:1].upper() + shown[1:] + ("" if shown.endswith((".", "!", "?", ":")) else ".") if shown else shown

@@ -1,0 +1,127 @@
+"""Whole reports as they stand on a terminal. Whoever changes the picture on purpose changes it here too."""
+
+from __future__ import annotations
+
+from harness.model.expectation import Expectation
+from harness.model.recording import Ending
+from harness.model.report import Comparison, Problem, Throughput
+from harness.render.terminal import render
+from tests.report_builder import a_finding, a_leak, a_report, a_run
+
+
+def picture(text: str) -> str:
+    """The text between the quotes of a test, without the line breaks that stand there for looks."""
+    return text.strip("\n") + "\n"
+
+
+def test_a_leak_that_nobody_expected_is_told_in_full() -> None:
+    report = a_report(a_leak(notes=("the dispatch ledger ran: other threads are unseen",)))
+
+    assert render(report) == picture("""
+torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
+
+   scenario      variant  outcome  expected  growth/step  steps         speed
+─────────────────────────────────────────────────────────────────────────────
+✗  train         step     leak     stable       16.0 KiB     64  51.0 steps/s
+
+✗ train · step: leak (held_reference), expected stable
+  cause       held_reference
+  grows       16.0 KiB/step, 1 object a step, 896.0 KiB kept in all on cpu
+  allocated   work/train.py:12 in step
+                x = torch.ones(64, 64)
+              called by work/train.py:30 in epoch
+  held by     module train > history: list > [*]; grows at history
+  why         Something that outlives the step keeps the tensors allocated at line 12 in step.
+  fix         Drop them when the step is done, or bound the container.
+
+  curve       ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ leak.bytes 0 B to 960.0 KiB
+  because     The storages of one site grow by 16384 bytes a step, to the end.
+              The oldest of them is 55 steps old and alive.
+  note        The dispatch ledger ran: other threads are unseen.
+  next        harness run work/train.py --variant step --format json
+
+0 of 1 as expected, 1 not: train · step.
+""")
+
+
+def test_what_was_expected_is_told_in_brief() -> None:
+    leak = Expectation(kind="leak", cause="held_reference")
+    path = "scenarios/held_reference.py"
+    report = a_report(
+        a_run("held_reference", path=path, outcome="leak", expected=leak, findings=(a_finding(),)),
+        a_run("held_reference", path=path, variant="fixed_step"),
+        a_run(
+            "batches",
+            throughput=Throughput(steps_per_s=51.0, items_per_s=1632.0),
+            expected=Expectation(kind="slower", at_least=4.0),
+            comparison=Comparison(throughput_ratio=12.2, peak_ratio=1.0),
+        ),
+    )
+
+    assert render(report) == picture("""
+torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
+
+   scenario        variant     outcome  expected  growth/step  steps          speed
+───────────────────────────────────────────────────────────────────────────────────
+✓  held_reference  step        leak     leak         16.0 KiB     64   51.0 steps/s
+✓                  fixed_step  stable   stable              -     64   51.0 steps/s
+✓  batches         step        stable   slower              -     64  1,632 items/s
+
+Found, as expected
+  held_reference · step  held_reference 16.0 KiB/step at work/train.py:12 in step, held by module
+                         train > history: list > [*]
+  batches · step         fixed_step is 12.2x as fast; step peaks at 1.00x its bytes
+
+All 3 runs ended as expected.
+""")
+
+
+def test_a_scenario_that_failed_shows_its_traceback_and_what_could_not_be_found_shows_help() -> None:
+    traceback = """Traceback (most recent call last):
+  File "work/broken.py", line 4, in step
+    return a @ b
+RuntimeError: inconsistent tensor size
+"""
+    report = a_report(
+        a_run(
+            "broken",
+            outcome="failed",
+            as_expected=False,
+            steps=3,
+            throughput=None,
+            ending=Ending(status="raised", detail=traceback),
+            reasons=("the scenario raised RuntimeError in step 3",),
+            stderr="one warning\n",
+        ),
+        problems=(
+            Problem(
+                target="held_referense",
+                message="'held_referense': no such file, folder or bundled scenario",
+                help="Did you mean held_reference?",
+            ),
+        ),
+    )
+
+    assert render(report) == picture("""
+torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
+
+   scenario      variant  outcome  expected  growth/step  steps  speed
+──────────────────────────────────────────────────────────────────────
+✗  broken        step     failed   stable              -      3      -
+
+✗ broken · step: failed, expected stable
+  because     The scenario raised RuntimeError in step 3.
+  ended       raised after 3 steps
+              Traceback (most recent call last):
+                File "work/broken.py", line 4, in step
+                  return a @ b
+              RuntimeError: inconsistent tensor size
+  stderr      its last lines
+              one warning
+  next        harness run work/broken.py --variant step
+
+✗ 'held_referense': no such file, folder or bundled scenario
+  Did you mean held_reference?
+
+0 of 1 as expected, 1 not: broken · step; 1 asked for and not found.
+""")
