@@ -1,0 +1,184 @@
+"""What one subject's numbers say, channel by channel; the ground on which verdicts and checkpoints stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.detect.growth import Movement, movement_of, movement_of_series
+from harness.detect.health import problems_of
+from harness.detect.policy import Policy
+from harness.model.allocation import SiteRecord
+from harness.model.recording import Recording, SubjectRecord
+from harness.model.series import Series
+from harness.stats.warmup import settled_from
+
+__all__ = ["OUTSIDE_HEAP", "Assessment", "Evidence", "SiteMovement", "assess", "assess_recording"]
+
+OUTSIDE_HEAP = "mapped.outside"
+"""A movement's key, not a metric: private address space that neither malloc, Python nor a stack accounts for."""
+
+_STACK_BYTES = 8 << 20
+"""What glibc maps for a thread's stack unless told otherwise, pthread_create(3)."""
+
+_SETTLING = ("heap.used", "leak.bytes", "python.blocks")
+"""Quiet metrics that are read at every boundary: start-up shows in them, noise does not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteMovement:
+    """How the survivors of one site moved: their number and their bytes."""
+
+    site: SiteRecord
+    storages: Movement
+    bytes: Movement
+
+    @property
+    def grows(self) -> bool:
+        """More survivors, or larger ones (a storage replaced by a longer one in each step)."""
+        return self.storages.grows or self.bytes.grows
+
+    @property
+    def leading(self) -> Movement:
+        """The movement that tells: bytes where they grow, else the count."""
+        return self.bytes if self.bytes.grows else self.storages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """One subject: movements by metric, its sites, what makes it unsound (sentences; empty: sound)."""
+
+    subject: SubjectRecord
+    warmup_steps: int
+    movements: dict[str, Movement]
+    sites: tuple[SiteMovement, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def measured(self) -> int:
+        """Steps after the warm-up that was run as such."""
+        return max(self.subject.steps - self.subject.warmup_steps, 0)
+
+    @property
+    def sound(self) -> bool:
+        """Nothing speaks against judging it."""
+        return not self.problems
+
+    @property
+    def growing_sites(self) -> tuple[SiteMovement, ...]:
+        """Those whose survivors grow to the end, the most bytes first."""
+        growing = [s for s in self.sites if s.grows]
+        return tuple(sorted(growing, key=lambda s: -s.bytes.growth.per_step))
+
+    def find(self, metric: str) -> Movement | None:
+        """The movement of *metric*, or None where it was not read."""
+        return self.movements.get(metric)
+
+    def grows(self, metric: str) -> bool:
+        """Whether *metric* was read and grows."""
+        found = self.movements.get(metric)
+        return found is not None and found.grows
+
+    @property
+    def survivors_grow(self) -> bool:
+        """Whether the ledger shows growth: then this subject's own heap holds our entries for it as well."""
+        return self.grows("leak.bytes") or self.grows("leak.tensors") or bool(self.growing_sites)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The assessments of a recording by role."""
+
+    plain: Assessment | None
+    ledger: Assessment | None
+    uncollected: Assessment | None
+
+    @property
+    def main(self) -> Assessment | None:
+        """The one whose counters are judged: undisturbed by a ledger where there is such a one."""
+        return self.plain or self.ledger or self.uncollected
+
+    @property
+    def second(self) -> Assessment | None:
+        """The ledger's subject as an independent second run: not where its heap holds entries for survivors."""
+        if self.plain is None or self.ledger is None or not self.ledger.sound or self.ledger.survivors_grow:
+            return None
+        return self.ledger
+
+
+def assess_recording(recording: Recording, policy: Policy) -> Evidence:
+    """Assess every subject that was started."""
+
+    def of(role: str) -> Assessment | None:
+        subject = next((s for s in recording.subjects if s.role == role), None)
+        return assess(subject, policy) if subject is not None and subject.started else None
+
+    return Evidence(plain=of("plain"), ledger=of("ledger"), uncollected=of("uncollected"))
+
+
+def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
+    """Look at every series of *subject* after its warm-up; an unsound subject gets no movements."""
+    problems = problems_of(subject, policy)
+    if problems:
+        return Assessment(subject=subject, warmup_steps=subject.warmup_steps, movements={}, sites=(), problems=problems)
+    warmup = _settled(subject)
+    movements = {s.metric: movement_of_series(s, policy, start=warmup - 1) for s in subject.series if s.steps}
+    outside = _outside_heap(subject)
+    if outside is not None:
+        movements[OUTSIDE_HEAP] = movement_of_series(outside, policy, start=warmup - 1)
+    return Assessment(
+        subject=subject,
+        warmup_steps=warmup,
+        movements=movements,
+        sites=_sites(subject, policy, start=warmup - 1),
+        problems=(),
+    )
+
+
+def _settled(subject: SubjectRecord) -> int:
+    """Warm-up steps: those that were run as such, or more where start-up rises went on."""
+    latest = subject.warmup_steps
+    for metric in _SETTLING:
+        series = subject.find(metric)
+        kept = series.since(subject.warmup_steps - 1) if series is not None else None
+        if kept is not None and kept.steps:
+            latest = max(latest, int(settled_from(np.array(kept.steps), np.array(kept.values, dtype=float))) + 1)
+    return latest
+
+
+def _outside_heap(subject: SubjectRecord) -> Series | None:
+    """Address space less what is known to be in it, at the steps where all of it was read."""
+    parts = (("heap.used", 1), ("heap.free", 1), ("python.bytes", 1), ("threads", _STACK_BYTES))
+    whole = subject.find("mapped.private")
+    known = [(s, weight) for s, weight in ((subject.find(m), w) for m, w in parts) if s is not None]
+    if whole is None or not any(s.metric == "heap.used" for s, _ in known):
+        return None
+    at = [(dict(zip(s.steps, s.values, strict=True)), weight) for s, weight in known]
+    left = [
+        (step, value - sum(values[step] * weight for values, weight in at))
+        for step, value in zip(whole.steps, whole.values, strict=True)
+        if all(step in values for values, _ in at)
+    ]
+    if not left:
+        return None
+    return Series(metric=whole.metric, steps=tuple(s for s, _ in left), values=tuple(v for _, v in left))
+
+
+def _sites(subject: SubjectRecord, policy: Policy, *, start: int) -> tuple[SiteMovement, ...]:
+    if subject.ledger is None or subject.ledger.dropped:
+        return ()
+    found = []
+    for site in subject.ledger.sites:
+        first = next((k for k, step in enumerate(site.steps) if step >= start), len(site.steps))
+        steps, storages, sizes = site.steps[first:], site.storages[first:], site.bytes[first:]
+        if not steps or (max(storages) == storages[0] and max(sizes) == sizes[0]):
+            continue  # most sites of most programs: nothing was ever added
+        found.append(
+            SiteMovement(
+                site=site,
+                storages=movement_of("leak.tensors", steps, storages, policy),
+                bytes=movement_of("leak.bytes", steps, sizes, policy),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,138 @@
+"""A recording to a verdict: health first, then the channels and their witnesses, then everything else."""
+
+from __future__ import annotations
+
+from harness.detect.assessment import OUTSIDE_HEAP, Assessment, Evidence, assess_recording
+from harness.detect.faults import fault_note, is_expected, split_faults
+from harness.detect.growth import Movement
+from harness.detect.health import ledger_problem
+from harness.detect.look_alikes import look_alikes
+from harness.detect.policy import DEFAULT, Policy
+from harness.detect.sequential import open_question
+from harness.detect.suspects import suspects_of
+from harness.detect.uncollected import late_collection
+from harness.detect.witnesses import Claim, Doubt, examine
+from harness.detect.wording import grew, plain_flat, stopped
+from harness.model.recording import FaultRecord, Recording
+from harness.model.series import Growth
+from harness.model.verdict import LookAlike, Outcome, Verdict
+
+__all__ = ["judge"]
+
+_TENSOR_METRICS = ("leak.bytes", "leak.tensors", "peak.tensors", "allocations.step", "graph.nodes")
+_TOLD_WHEN_STABLE = ("leak.bytes", "heap.used", "python.bytes", "rss.anon", "fds", "threads", "children.count")
+
+
+def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = False) -> Verdict:
+    """Decide about one variant. *faults*: also faults that torch did not raise decide. Never raises for bad data:
+    what cannot be judged is ``failed`` or ``inconclusive``, with the reason."""
+    deciding, others = split_faults(recording, faults=faults)
+    evidence = assess_recording(recording, policy)
+    claims, doubts = examine(evidence, policy)
+    collection = late_collection(evidence, policy)
+    if isinstance(collection, Claim):
+        claims = (*claims, collection)
+    outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding)
+    alike = look_alikes(evidence, policy)
+    if isinstance(collection, LookAlike):
+        alike = (collection, *alike)
+    return Verdict(
+        outcome=outcome,
+        final=_final(evidence, outcome, policy),
+        reasons=reasons,
+        warmup_steps=evidence.main.warmup_steps if evidence.main is not None else 0,
+        growth=_growth(evidence),
+        suspects=suspects_of(claims, evidence, policy) if outcome == "leak" else (),
+        look_alikes=alike,
+        faults=deciding,
+        notes=_notes(evidence, others, policy),
+    )
+
+
+def _outcome(
+    recording: Recording,
+    evidence: Evidence,
+    claims: tuple[Claim, ...],
+    doubts: tuple[Doubt, ...],
+    deciding: tuple[FaultRecord, ...],
+) -> tuple[Outcome, tuple[str, ...]]:
+    expected = [f for f in deciding if is_expected(f, recording.scenario.expected)]
+    if expected:
+        return "fault", tuple(f.explanation for f in expected)
+    ending = _bad_ending(evidence, recording)
+    if claims:
+        return "leak", (*(r for c in claims for r in c.reasons), *ending)
+    if deciding:
+        return "fault", (*(f.explanation for f in deciding), *ending)
+    main = evidence.main
+    if main is None:
+        return "failed", ending or ("nothing was measured: no subject came to its first step",)
+    if ending and not main.sound:
+        return "failed", (*ending, *main.problems)
+    if not main.sound:
+        return "inconclusive", main.problems
+    if doubts:
+        return "inconclusive", (*(d.reason for d in doubts), *ending)
+    return "stable", (*_why_stable(evidence), *ending)
+
+
+def _bad_ending(evidence: Evidence, recording: Recording) -> tuple[str, ...]:
+    main = evidence.main
+    subject = main.subject if main is not None else next(iter(recording.subjects), None)
+    if subject is None or subject.ending.status == "ok":
+        return ()
+    lines = (subject.ending.detail or "").strip().splitlines()
+    detail = f": {lines[-1]}" if lines else ""
+    return (f"the {subject.role} subject ended badly after {subject.steps} steps ({subject.ending.status}){detail}",)
+
+
+def _why_stable(evidence: Evidence) -> tuple[str, ...]:
+    reasons = []
+    for metric in _TOLD_WHEN_STABLE:
+        movement = _movements(evidence).get(metric)
+        if movement is not None and movement.growth.trend == "bounded":
+            reasons.append(stopped(movement))
+        elif movement is not None and metric in ("leak.bytes", "heap.used", "python.bytes"):
+            reasons.append(plain_flat(movement))
+    return tuple(reasons)
+
+
+def _movements(evidence: Evidence) -> dict[str, Movement]:
+    """The counters of the main subject, the tensors of the ledger's."""
+    main = dict(evidence.main.movements) if evidence.main is not None else {}
+    if evidence.ledger is not None:
+        main.update({m: v for m, v in evidence.ledger.movements.items() if m in _TENSOR_METRICS})
+    main.pop(OUTSIDE_HEAP, None)
+    return main
+
+
+def _growth(evidence: Evidence) -> dict[str, Growth]:
+    return {metric: movement.growth for metric, movement in _movements(evidence).items()}
+
+
+def _final(evidence: Evidence, outcome: Outcome, policy: Policy) -> bool:
+    if outcome in ("fault", "failed"):
+        return True
+    assessed: list[Assessment] = [a for a in (evidence.plain, evidence.ledger, evidence.uncollected) if a is not None]
+    return all(open_question(a, policy) is None for a in assessed)
+
+
+def _notes(evidence: Evidence, others: tuple[FaultRecord, ...], policy: Policy) -> tuple[str, ...]:
+    notes = [fault_note(f) for f in others]
+    for assessment in (evidence.ledger, evidence.uncollected):
+        if assessment is not None and assessment is not evidence.main:
+            notes += assessment.problems
+            if assessment.subject.ending.status != "ok":
+                notes.append(f"the {assessment.subject.role} subject ended badly: {assessment.subject.ending.status}")
+    if evidence.ledger is not None:
+        problem = ledger_problem(evidence.ledger.subject)
+        notes += [problem] if problem else []
+    small = _movements(evidence).get("python.bytes")
+    if (
+        small is not None
+        and small.growth.low >= 16
+        and small.growth.per_step < policy.least_bytes_per_step
+        and small.p <= policy.block_p
+    ):
+        notes.append(f"{grew(small)}: below the {policy.least_bytes_per_step:.0f} B/step that count as a leak")
+    return tuple(notes)

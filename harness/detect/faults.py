@@ -1,0 +1,35 @@
+"""Which of the faults that observers saw decide the outcome, and which are notes."""
+
+from __future__ import annotations
+
+from harness.model.expectation import Expectation
+from harness.model.recording import FaultRecord, Recording
+
+__all__ = ["fault_note", "split_faults"]
+
+
+def split_faults(recording: Recording, *, faults: bool) -> tuple[tuple[FaultRecord, ...], tuple[FaultRecord, ...]]:
+    """(deciding, others). A fault decides where torch raised it, where it is expected, or where *faults* asks for all.
+
+    The same fault seen in several subjects counts once.
+    """
+    seen: dict[tuple[str, str | None, int | None], FaultRecord] = {}
+    for subject in recording.subjects:
+        for fault in subject.faults:
+            key = (fault.fault, fault.path, fault.line)
+            if key not in seen or (fault.raised and not seen[key].raised):
+                seen[key] = fault
+    expected = recording.scenario.expected
+    deciding = tuple(f for f in seen.values() if f.raised or faults or is_expected(f, expected))
+    return deciding, tuple(f for f in seen.values() if f not in deciding)
+
+
+def is_expected(fault: FaultRecord, expected: Expectation) -> bool:
+    """Whether the scenario's author announced this fault."""
+    return expected.kind == "fault" and expected.fault in (None, fault.fault)
+
+
+def fault_note(fault: FaultRecord) -> str:
+    """The sentence for a fault that does not decide."""
+    times = f", {fault.count} times" if fault.count > 1 else ""
+    return f"{fault.fault} in step {fault.step}{times}: {fault.explanation}"
