@@ -82,7 +82,7 @@ def _allocations(ledger: SubjectRecord | None, warmup: int) -> float | None:
 
 def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:
     ledger = recording.subject("ledger")
-    blind = ()
+    blind: tuple[str, ...] = ()
     if ledger is not None and ledger.ledger is not None and ledger.ledger.sites:
         blind = (f"the {ledger.ledger.source} ledger does not see {ledger.ledger.blind_to}",)
     return (*verdict.notes, *blind)

@@ -37,7 +37,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario's title, its lesson, and what is expected of ``step`` (``fixed_step`` is always expected stable).
 
     ``pitfall`` and ``fix`` are sentences for the report. ``fresh_interpreter`` asks for a new Python instead of a
-    fork of one that has imported torch (slower to start; for code that must be there before torch is).
+    fork of one that has imported torch (seconds slower to start; for code that cannot live in a forked process).
     """
 
     title: str = ""

@@ -15,8 +15,9 @@ _MAY_MIX = frozenset(
     f"aten::{name}"
     for name in (
         "copy_", "_to_copy", "_copy_from", "_copy_from_and_resize", "_foreach_copy_", "index", "index_put",
-        "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "set_", "is_same_size", "equal", "resize_as_",
-        "_local_scalar_dense", "_amp_update_scale_", "_amp_foreach_non_finite_check_and_unscale_",
+        "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "set_", "is_same_size",
+        "equal", "resize_as_", "_local_scalar_dense", "_amp_update_scale_",
+        "_amp_foreach_non_finite_check_and_unscale_",
     )
 )  # fmt: skip
 """Operators that move data between devices, or take an index or a scalar from another one, on purpose."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import traceback
 
+from harness.ledger.sites import is_users_file
 from harness.model.recording import FaultRecord
 
 __all__ = ["fault_of", "is_out_of_memory"]
@@ -14,7 +14,7 @@ _PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # fault, what torch 2.9-2.13 says (regular expressions), what it means in plain words
     (
         "device_mismatch",
-        (r"same device", r"is on \w+(:\d+)? .*(but|different)", r"FakeTensorDeviceMismatch", r"but got .* is on"),
+        (r"on the same device", r"is not on the expected device", r"FakeTensorDeviceMismatch"),
         "tensors on two devices met in one operator",
     ),
     (
@@ -34,14 +34,16 @@ _PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "dtype_mismatch",
-        (r"must have the same dtype", r"expected scalar type", r"Only Tensors of floating point", r"to be .*dtype",
+        (r"the same dtype", r"expected scalar type", r"Only Tensors of floating point", r"expected .* dtype to be",
+         r"Input type \(.*\) and .* should be the same",
          r"mean\(\): could not infer output dtype"),
         "tensors of two number types met, or integers were asked for a gradient",
     ),
     (
         "shape_mismatch",
         (r"shapes cannot be multiplied", r"size mismatch", r"must match the size of tensor", r"shape '.*' is invalid",
-         r"Sizes of tensors must match", r"doesn't match the broadcast shape"),
+         r"Sizes of tensors must match", r"must match the existing size",
+         r"doesn't match the broadcast shape"),
         "the shapes of two tensors do not fit together",
     ),
     ("non_finite_gradient", (r"non-finite", r"returned nan values"), "a gradient is not a finite number"),
@@ -56,7 +58,7 @@ def fault_of(error: BaseException, step: int) -> FaultRecord | None:
     text = f"{type(error).__name__}: {error}"
     for fault, pattern, plain in _COMPILED:
         if pattern.search(text):
-            frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_library(f.filename)]
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users_file(f.filename)]
             at = frames[-1] if frames else None
             return FaultRecord(
                 fault=fault,
@@ -76,11 +78,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, (RuntimeError, OSError)) and _OUT_OF_MEMORY.search(str(error)) is not None
     )
-
-
-def _is_library(path: str) -> bool:
-    parts = path.split(os.sep)
-    return "site-packages" in parts or os.sep + "capture" + os.sep in path or path.startswith("<frozen")
 
 
 def _first_line(text: str) -> str:

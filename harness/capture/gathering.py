@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal as signals
 
 from harness.capture import wire
@@ -13,7 +14,14 @@ from harness.model.environment import Environment
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
 
-__all__ = ["Gathering", "ending_of_exit"]
+__all__ = ["Gathering", "ending_of_exit", "without_our_frames"]
+
+_OUR_FRAME = re.compile(
+    r'^  File "[^"\n]*[/\\]harness[/\\]capture[/\\]\w+\.py", line \d+ in .*\n|'
+    r'^  File "<frozen runpy>", line \d+ in .*\n|^Extension modules: .*\n',
+    re.MULTILINE,
+)
+"""What faulthandler writes of the frames that called the scenario, and of what torch has loaded: noise to its owner."""
 
 _MOST_SITES = 64
 
@@ -128,7 +136,7 @@ class Gathering:
             frozen_growth=over.frozen_growth if over else 0,
             trimmed_bytes=over.trimmed_bytes if over else None,
             stdout=self.stdout.text(),
-            stderr=self.stderr.text(),
+            stderr=without_our_frames(self.stderr.text()),
         )
 
     def _ledger_record(self) -> LedgerRecord | None:
@@ -153,6 +161,11 @@ class Gathering:
         return {"cpu": int(max(series.values))} if series and series.values else {}
 
 
+def without_our_frames(text: str) -> str:
+    """*text* without our part of the stacks that faulthandler wrote into it."""
+    return _OUR_FRAME.sub("", text)
+
+
 def ending_of_exit(code: int | None, signal: int | None) -> Ending:
     """How a process ended that did not say so itself: by an exit code, or by a signal."""
     if signal is None:
@@ -162,7 +175,7 @@ def ending_of_exit(code: int | None, signal: int | None) -> Ending:
     name = signals.Signals(signal).name if signal in {s.value for s in signals.Signals} else f"signal {signal}"
     crashed = name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
     detail = (
-        f"the process crashed with {name}; the Python stack at that moment is in its stderr"
+        f"the process crashed with {name}; its stderr shows the Python stack at that moment"
         if crashed
         else f"the process was ended by {name}"
         + (", perhaps by the kernel for want of memory (dmesg tells)" if signal == signals.SIGKILL else "")

@@ -88,14 +88,14 @@ def _held_by_graph(tensors: dict[int, list[Any]], has_node: set[int]) -> set[int
     }
 
 
-def _by_site(storages: dict[int, int], wanted: dict[int, int], held: set[int]) -> dict[int, int]:
+def _by_site(storages: dict[int, int], wanted: dict[int, int], in_graph: set[int]) -> dict[int, int]:
     totals: dict[int, int] = {}
     for site in storages.values():
         totals[site] = totals.get(site, 0) + 1
     sampled: dict[int, list[bool]] = {}
     for key, site in wanted.items():
-        sampled.setdefault(site, []).append(key in held)
-    return {site: round(totals[site] * sum(answers) / len(answers)) for site, answers in sampled.items() if any(answers)}
+        sampled.setdefault(site, []).append(key in in_graph)
+    return {site: round(totals[site] * sum(held) / len(held)) for site, held in sampled.items() if any(held)}
 
 
 def _count_nodes(roots: list[Any]) -> int:

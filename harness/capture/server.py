@@ -28,6 +28,7 @@ from harness.capture.subject import WIRE_FD, run_job
 __all__ = ["main"]
 
 _PRELOADED = ("torch", "torch.optim", "torch.utils.data", "torch.profiler", "torch._dynamo")
+_PRELOADED_WHERE_INSTALLED = ("numpy.random",)  # numpy loads it late, and seeding it would cost each subject 20 ms
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -51,6 +52,10 @@ def _import_all() -> str | None:
     try:
         for name in _PRELOADED:
             importlib.import_module(name)
+        for name in _PRELOADED_WHERE_INSTALLED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        importlib.import_module("torch").manual_seed(0)  # runs no operator, and imports what seeding needs
     except Exception:
         return traceback.format_exc()
     finally:

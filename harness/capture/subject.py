@@ -225,6 +225,9 @@ def _prepare(job: wire.Job) -> None:
     import torch
 
     torch.manual_seed(job.seed)
+    if not gc.get_freeze_count():  # a fresh interpreter: a fork has had this done by the server
+        gc.collect()
+        gc.freeze()
     if job.memory_limit_bytes is not None:
         own = psutil.Process().memory_info().data
         limit = own + job.memory_limit_bytes

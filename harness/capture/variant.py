@@ -37,7 +37,7 @@ _DOING: dict[Role, str] = {
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to record. *steps* None: as many as ``next_stop`` asks for. ``memory_limit_bytes`` is what a subject may add."""
+    """How to record. *steps* None: as many as ``next_stop`` asks for; ``memory_limit_bytes``: may be added."""
 
     steps: int | None
     warmup: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+
 import msgspec
 
 from harness.ledger.protocol import SiteState

@@ -37,7 +37,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survivor(msgspec.Struct, frozen=True, kw_only=True):
-    """One storage that is still alive. 
+    """One storage that is still alive.
 
     ``birth`` is the number of the mark after which it was allocated (-1: before the first)."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import site as python_site
-import sys
 import sysconfig
 from types import FrameType
 
 from harness.model.allocation import Frame
 
-__all__ = ["SiteTable"]
+__all__ = ["SiteTable", "is_users_file"]
 
 _MOST_SITES = 4096
 _MOST_FRAMES_WALKED = 64
@@ -26,6 +25,20 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(sorted(f + os.sep for f in folders if f))
 
 
+_LIBRARY = _library_folders()
+
+
+def is_users_file(path: str) -> bool:
+    """Whether code in *path* is the user's own: not ours (the bundled scenarios count as the user's), not torch's, not
+    the standard library's, not site-packages'. Generated code ("<string>") is."""
+    if path.startswith("<frozen"):
+        return False
+    absolute = os.path.abspath(path) if not path.startswith("<") else path
+    if absolute.startswith(_OURS):
+        return absolute.startswith(_SCENARIOS)
+    return not absolute.startswith(_LIBRARY)
+
+
 class SiteTable:
     """Numbers for stacks. A user frame is one that is neither ours, torch's, the standard library's nor site-packages'.
 
@@ -38,7 +51,6 @@ class SiteTable:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._stacks: list[tuple[str, tuple[tuple[str, int, str], ...]]] = [("(more sites than are kept)", ())]
         self._is_user: dict[str, bool] = {}
-        self._library = _library_folders()
 
     def number_of(self, operator: str, frame: FrameType | None) -> int:
         """The site of an allocation by *operator* under *frame* (the caller's); 0 when the table is full."""
@@ -74,13 +86,5 @@ class SiteTable:
     def _user(self, path: str) -> bool:
         known = self._is_user.get(path)
         if known is None:
-            known = self._is_user[path] = self._decide(path)
+            known = self._is_user[path] = is_users_file(path)
         return known
-
-    def _decide(self, path: str) -> bool:
-        absolute = os.path.abspath(path) if not path.startswith("<") else path
-        if absolute.startswith(_OURS):
-            return absolute.startswith(_SCENARIOS)
-        if path.startswith("<frozen") or absolute.startswith(sys.prefix + os.sep + "lib"):
-            return False
-        return not absolute.startswith(self._library)
