@@ -90,7 +90,12 @@ def _target(folder: Path) -> Path:
                 f"{folder}: holds {foreign!r}, which no run of this tool wrote, so it will not be replaced",
                 help="Name another folder, or move away what is in it.",
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(
+                f"{folder}: {error.filename} is a file, not a folder", help="Name a folder that can be made."
+            ) from error
     return target
 
 
