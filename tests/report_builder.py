@@ -72,7 +72,7 @@ def a_finding(**changes: Any) -> Finding:
         "objects_per_step": 1.0,
         "retained_bytes": 56 * 16384,
         "allocated_at": (
-            Frame(path="work/train.py", line=12, function="step", source="x = torch.ones(64, 64)"),
+            Frame(path="/home/me/work/train.py", line=12, function="step", source="x = torch.ones(64, 64)"),
             Frame(path="work/train.py", line=30, function="epoch", source="step(i)"),
         ),
         "held_by": HeldBy(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from harness.model.report import Report
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.model.report import Report
 
 __all__ = ["FORMATS", "render"]
 

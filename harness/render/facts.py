@@ -27,7 +27,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     verbatim: tuple[str, ...] = ()
 
 
-def finding_facts(finding: Finding) -> Iterator[Fact]:
+def finding_facts(finding: Finding, run: RunReport) -> Iterator[Fact]:
     """Cause, growth, the allocating line, the holder, why, and what to change."""
     kind = "cause" if finding.cause else "fault"
     cutting = {None: "", True: "; cutting the reference stopped it", False: "; cutting the reference did not stop it"}
@@ -38,7 +38,9 @@ def finding_facts(finding: Finding) -> Iterator[Fact]:
     if finding.bytes_per_step or finding.objects_per_step or finding.retained_bytes:
         yield Fact(label="grows", text=_growth(finding))
     if finding.allocated_at:
-        yield Fact(label="allocated", text=_place(finding.allocated_at[0]), verbatim=_source(finding.allocated_at))
+        yield Fact(
+            label="allocated", text=_place(finding.allocated_at[0], run), verbatim=_source(finding.allocated_at, run)
+        )
     if finding.native_stack:
         yield Fact(label="natively", text=_text(" < ".join(finding.native_stack[:_MOST_FRAMES])))
     if finding.held_by is not None:
@@ -73,7 +75,7 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
 def brief(run: RunReport) -> Iterator[str]:
     """A run that ended as expected, in as few lines as say what was seen; nothing where there is nothing to say."""
     for finding in run.findings:
-        place = f" at {_place(finding.allocated_at[0])}" if finding.allocated_at else ""
+        place = f" at {_place(finding.allocated_at[0], run)}" if finding.allocated_at else ""
         holder = f", held by {_text(finding.held_by.text)}" if finding.held_by is not None else ""
         grows = finding_growth(finding)
         yield f"{_text(finding.cause or finding.fault)}{'' if grows == '-' else ' ' + grows}{place}{holder}"
@@ -95,14 +97,16 @@ def _growth(finding: Finding) -> str:
     return ", ".join(parts)
 
 
-def _place(frame: Frame) -> str:
-    return f"{cut(frame.path, 120)}:{frame.line} in {cut(frame.function, 80)}"
+def _place(frame: Frame, run: RunReport) -> str:
+    """``train.py:12 in step``; the scenario's own file as the report names it everywhere else."""
+    path = run.path if frame.path.endswith(f"/{run.path}") else frame.path
+    return f"{cut(path, 120)}:{frame.line} in {cut(frame.function, 80)}"
 
 
-def _source(frames: tuple[Frame, ...]) -> tuple[str, ...]:
+def _source(frames: tuple[Frame, ...], run: RunReport) -> tuple[str, ...]:
     """The allocating line, then who called it."""
     first = [f"  {cut(frames[0].source, 200)}"] if frames[0].source else []
-    return (*first, *(f"called by {_place(frame)}" for frame in frames[1:_MOST_FRAMES]))
+    return (*first, *(f"called by {_place(frame, run)}" for frame in frames[1:_MOST_FRAMES]))
 
 
 def _account(conservation: Conservation) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harness.model.report import Problem, Report, RunReport
+from harness.render.console import to_text
 from harness.render.escaped import cut, escaped
 from harness.render.facts import Fact, brief, finding_facts, run_facts
 from harness.render.view import (
@@ -39,26 +39,11 @@ _COLUMNS = {
 """The summary's columns, and the width from which on each is shown: a narrow terminal gets fewer, not broken ones."""
 _NUMBERS = ("growth/step", "steps", "speed")
 _MOST_FINDINGS = 6
-_LEAST_WIDTH = 60
 
 
 def render(report: Report, *, width: int = 100, color: bool = False) -> str:
     """*report* for a terminal of *width* columns; without *color* the text holds no escape sequence at all."""
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=max(width, _LEAST_WIDTH),
-        color_system="standard" if color else None,
-        force_terminal=color,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ={},  # the caller decides on width and color, not COLUMNS and NO_COLOR behind its back
-    )
-    for block in _blocks(report, console.width):
-        console.print(block)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return to_text(_blocks(report, width), width=width, color=color)
 
 
 def _blocks(report: Report, width: int) -> Iterable[RenderableType]:
@@ -86,7 +71,7 @@ def _heading(report: Report) -> str:
         f"{report.tool.name} {report.tool.version}",
         f"Python {here.python}",
         f"torch {here.torch}" if here.torch else "without torch",
-        here.platform,
+        cut(here.platform, 20),
         f"{here.cpu_count} CPUs",
         f"seed {here.seed}",
     )
@@ -126,7 +111,7 @@ def _in_full(run: RunReport) -> RenderableType:
     if run.title:
         blocks.append(Padding(Text(cut(run.title, 200), style="italic"), (0, 0, 0, 2)))
     for finding in run.findings[:_MOST_FINDINGS]:
-        blocks += [_facts(finding_facts(finding)), ""]
+        blocks += [_facts(finding_facts(finding, run)), ""]
     if len(run.findings) > _MOST_FINDINGS:
         blocks += [f"  and {len(run.findings) - _MOST_FINDINGS} more findings: --format json shows all of them", ""]
     return Group(*blocks, _facts(run_facts(run)))

@@ -325,8 +325,8 @@ def test_without_an_exchange_a_run_that_a_killed_writer_moved_away_comes_back(fo
     assert not folder.exists()
 
     def interrupted() -> Iterator[Recording]:
+        yield a_recording()
         raise KeyboardInterrupt
-        yield
 
     with pytest.raises(KeyboardInterrupt):
         write_run(folder, a_report(a_run("later")), interrupted())

@@ -1,0 +1,65 @@
+"""Writes to stdout and stderr: results to the one, everything else to the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TextIO
+
+__all__ = ["has_color", "print_error", "print_internal_error", "print_result", "tell", "width"]
+
+_PLAIN_WIDTH = 100
+_WIDEST = 140
+
+
+def print_result(text: str) -> None:
+    """*text* to stdout: in a file or a pipe as UTF-8 whatever the locale (JSON has no other encoding), on a terminal
+    in the terminal's own. A reader that has gone away (``harness run | head``) is no error: the exit code still tells
+    the verdict."""
+    encoding = (sys.stdout.encoding if sys.stdout.isatty() else None) or "utf-8"
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode(encoding, errors="backslashreplace"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit, and would print a traceback there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """One line for people, to stderr; a stderr that is gone is no error."""
+    try:
+        print(text.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        return
+
+
+def print_error(message: str, help: str) -> None:
+    """What happened, and below it what to try. Both may hold names from outside, so they are escaped."""
+    from harness.render.escaped import escaped
+
+    for line in (f"harness: {message}", *(f"  {line}" for line in help.splitlines())):
+        tell(escaped(line))
+
+
+def print_internal_error(error: Exception) -> None:
+    """That the tool itself failed, how, and what to do with it."""
+    import traceback
+
+    from harness.render.escaped import escaped
+
+    tell(f"harness: internal error: {type(error).__name__}: {escaped(str(error))}")
+    tell("  This is a fault of the tool and not of your code. Please report it, with the lines below:")
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        tell(f"  {escaped(line)}")
+
+
+def has_color(stream: TextIO) -> bool:
+    """Whether *stream* is a terminal that shows colors and nobody asked for none (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width(stream: TextIO) -> int:
+    """Columns: the terminal's, up to what can still be read in one line; 100 in a file or a pipe."""
+    return min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else _PLAIN_WIDTH

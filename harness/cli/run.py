@@ -1,0 +1,89 @@
+"""``harness run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli import options
+
+if TYPE_CHECKING:
+    from harness.cli.exit_codes import Strictness
+    from harness.model.recording import Recording
+    from harness.pipeline import RunOptions
+
+__all__ = ["run"]
+
+
+@click.command()
+@options.targets
+@options.measuring
+@options.selecting
+@options.judging
+@options.output
+def run(
+    targets: tuple[str, ...],
+    only: tuple[str, ...],
+    tags: tuple[str, ...],
+    inconclusive: Strictness,
+    known: Strictness,
+    out: Path | None,
+    format: str,
+    quiet: bool,
+    **measuring: Any,
+) -> int:
+    """Run scenarios in fresh processes and say which of them leak, why, where, and what to change.
+
+    A scenario is any Python file with a function `step(i)`. TARGETS are files, folders, names of bundled scenarios,
+    or FILE::fixed_step; without any, all bundled scenarios run.
+
+    Exits 0 where all ended as expected, 1 where something did not, 2 when interrupted, 4 where something asked for
+    cannot be run, 5 where there was nothing to run.
+    """
+    # Loaded here and not above, so that --help does not wait for it.
+    from harness.capture.discover import discover
+    from harness.cli import printing
+    from harness.cli.exit_codes import exit_code
+    from harness.cli.progress import progress_for
+    from harness.cli.selection import nothing_in, select
+    from harness.output import check_folder, write_run
+    from harness.pipeline import run_scenarios
+    from harness.render import render
+
+    run_options = _run_options(**measuring)
+    if out is not None:
+        check_folder(out)
+    found, problems = discover(targets, variant=run_options.variant)
+    scenarios = select(found, only=only, tags=tags)
+    if not scenarios and not problems:
+        raise nothing_in(targets)
+    recordings: list[Recording] = []
+    progress = progress_for(sys.stderr, quiet=quiet)
+    try:
+        report = run_scenarios(
+            scenarios,
+            options=run_options,
+            progress=progress,
+            problems=problems,
+            save=None if out is None else recordings.append,
+        )
+    finally:
+        progress.end()
+    # Printed before it is written: a disk that has filled up must not cost the result too.
+    color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
+    printing.print_result(render(report, format, width=width, color=color))
+    if out is not None:
+        wrote = write_run(out, report, recordings)
+        if not quiet:
+            printing.tell(wrote)
+    return exit_code(report, inconclusive=inconclusive, known=known)
+
+
+def _run_options(timeout: float, memory_limit: float | None, **same: Any) -> RunOptions:
+    from harness.pipeline import RunOptions
+
+    limit = None if memory_limit is None else int(memory_limit)
+    return RunOptions(timeout_s=timeout, memory_limit_bytes=limit, **same)
