@@ -96,6 +96,8 @@ def run_scenarios(
                     halves.append(judge_recording(recording, faults=options.faults, path=scenario.shown_path))
                     runs.append(halves[-1])
                     progress.finished(halves[-1])
+                    if any(subject.ending.status == "interrupted" for subject in recording.subjects):
+                        raise KeyboardInterrupt
                 if len(halves) == 2:
                     runs[-2:] = _compared(*halves)
     except KeyboardInterrupt:
@@ -143,23 +145,29 @@ def _compared(step: RunReport, fixed: RunReport) -> tuple[RunReport, RunReport]:
 
 class _StopRule:
     """When a subject has run enough: at the policy's checkpoints, where nothing is open any more, or when the time
-    that the policy allows is spent and the least number of steps is done."""
+    that the policy allows is spent and the least number of steps is done.
+
+    How many steps there is time for is reckoned from the last stretch, and a stretch is at most as long as all before
+    it: a program whose steps get slower (each backward walks the whole past) is asked again in time.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._began: dict[int, float] = {}
+        self._pid = 0
+        self._began = self._asked = 0.0
+        self._steps = 0
 
     def __call__(self, subject: SubjectRecord) -> int:
-        policy = self._policy
-        began = self._began.setdefault(subject.pid, time.monotonic() - subject.elapsed_ns / 1e9)
-        elapsed_s = time.monotonic() - began
+        policy, now = self._policy, time.monotonic()
+        if subject.pid != self._pid:
+            self._pid, self._steps = subject.pid, 0
+            self._began = self._asked = now - subject.elapsed_ns / 1e9
+        per_step_s = (now - self._asked) / max(1, subject.steps - self._steps)
+        self._asked, self._steps = now, subject.steps
         measured = subject.steps - subject.warmup_steps
-        if measured >= policy.checkpoints[0] and go_on(subject, policy) is None:
-            return 0
         following = next((c for c in policy.checkpoints if c > measured), None)
-        if following is None:
+        if following is None or (measured in policy.checkpoints and go_on(subject, policy) is None):
             return 0
-        per_step_s = elapsed_s / max(1, subject.steps)
-        affordable = int((policy.time_budget_s - elapsed_s) / per_step_s) if per_step_s > 0 else following
-        until = max(policy.least_steps, min(following, measured + affordable))
+        affordable = int((policy.time_budget_s - (now - self._began)) / max(per_step_s, 1e-9))
+        until = max(policy.least_steps, min(following, 2 * max(measured, policy.least_steps), measured + affordable))
         return subject.warmup_steps + until if until > measured else 0

@@ -35,13 +35,17 @@ def run_subject(
 ) -> tuple[Gathering, SubjectRecord]:
     """Run *job* and return what was gathered, whatever happened to the process.
 
-    A KeyboardInterrupt ends the subject and comes through. :class:`CaptureError` where our own machinery failed.
+    A KeyboardInterrupt ends the subject; its record then says ``interrupted``, and the caller should stop too.
+    :class:`CaptureError` where our own machinery failed.
     """
     gathering = Gathering(role=job.role, warmup=job.warmup)
     handle = server.launch(job, fresh_interpreter=fresh_interpreter)
     session = _Session(server, handle, gathering, decide, on_progress)
     try:
         ending = session.run(time.monotonic() + timeout_s, timeout_s)
+    except KeyboardInterrupt:
+        session.abandon()
+        ending = Ending(status="interrupted", detail=f"interrupted in step {gathering.steps}")
     except BaseException:
         session.abandon()
         raise

@@ -1,0 +1,182 @@
+"""Whatever a scenario does, it gets the right ending and a sentence that helps, and the others still run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from harness.cli.exit_codes import exit_code
+from harness.model.codec import decode_report
+from harness.model.report import Report, RunReport
+from tests.acceptance.fault_table import BROKEN, Row
+
+HARNESS = [sys.executable, "-m", "harness.cli.main"]
+
+
+def harness(*arguments: str, cwd: Path, timeout: float = 280) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HARNESS, *arguments], cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """All rows of the table, as one folder, in one run."""
+    folder = tmp_path_factory.mktemp("broken")
+    for row in BROKEN:
+        (folder / f"{row.name}.py").write_text(row.source, encoding="utf-8")
+    done = harness("run", ".", "--format", "json", "--timeout", "4", "--memory-limit", "256 MiB", cwd=folder)
+    return decode_report(done.stdout.encode(), origin="stdout")
+
+
+def the_run(report: Report, row: Row) -> RunReport:
+    (run,) = [run for run in report.runs if run.scenario == row.name]
+    return run
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=lambda row: row.name)
+def test_each_way_to_go_wrong_has_its_outcome_and_ending(report: Report, row: Row) -> None:
+    run = the_run(report, row)
+
+    assert (run.outcome, run.ending.status, run.started) == (row.outcome, row.ending, row.started)
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=lambda row: row.name)
+def test_each_way_to_go_wrong_has_its_exit_code(report: Report, row: Row) -> None:
+    alone = msgspec.structs.replace(report, runs=(the_run(report, row),))
+
+    assert exit_code(alone) == row.exit_code
+
+
+@pytest.mark.parametrize("row", [row for row in BROKEN if row.says], ids=lambda row: row.name)
+def test_each_way_to_go_wrong_is_explained(report: Report, row: Row) -> None:
+    run = the_run(report, row)
+
+    assert row.says in "\n".join((run.ending.detail or "", *run.reasons, run.stderr))
+
+
+def test_a_crash_shows_the_line_that_it_happened_in(report: Report) -> None:
+    run = next(run for run in report.runs if run.scenario == "segmentation_fault")
+
+    assert 'segmentation_fault.py", line 4 in step' in run.stderr
+
+
+def test_a_hang_shows_the_line_that_it_hangs_in(report: Report) -> None:
+    run = next(run for run in report.runs if run.scenario == "endless_step")
+
+    assert 'endless_step.py", line ' in run.stderr
+
+
+def test_what_a_scenario_prints_never_mixes_with_the_report(report: Report) -> None:
+    run = next(run for run in report.runs if run.scenario == "writes_100_megabytes")
+
+    assert run.stdout.startswith("xxx")
+    assert "bytes left out" in run.stdout
+    assert len(run.stdout) < 50_000
+
+
+def test_a_file_without_a_step_is_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("def main(): pass\n")
+
+    done = harness("run", "train.py", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "step" in done.stderr + done.stdout
+
+
+def test_a_missing_path_is_wrong_usage_and_near_names_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "train_step.py").write_text("def step(i): pass\n")
+
+    done = harness("run", "train_stop.py", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "train_step.py" in done.stderr + done.stdout
+
+
+def test_a_missing_path_does_not_keep_the_others_from_running(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text("def step(i): pass\n")
+
+    done = harness("run", "good.py", "nowhere.py", "--format", "json", cwd=tmp_path)
+
+    said = json.loads(done.stdout)
+    assert done.returncode == 4
+    assert [run["outcome"] for run in said["runs"]] == ["stable"]
+    assert [problem["target"] for problem in said["problems"]] == ["nowhere.py"]
+
+
+def test_an_empty_folder_measures_nothing(tmp_path: Path) -> None:
+    assert harness("run", ".", cwd=tmp_path).returncode == 5
+
+
+@pytest.mark.slow
+def test_a_folder_with_300_scenarios_runs_them_all(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"scenario_{number:03}.py").write_text("def step(i): pass\n")
+
+    done = harness("run", ".", "--steps", "2", "--warmup", "0", "--format", "json", cwd=tmp_path)
+
+    assert len(json.loads(done.stdout)["runs"]) == 300
+
+
+LEAVES_DESCENDANTS = """
+import os, subprocess, sys, pathlib
+def setup():
+    here = pathlib.Path(__file__).parent
+    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+    child = subprocess.Popen(sleeper)
+    detached = subprocess.Popen(sleeper, start_new_session=True)
+    (here / "pids").write_text(f"{os.getpid()} {os.getppid()} {child.pid} {detached.pid}")
+def step(i):
+    print(i, file=open(pathlib.Path(__file__).parent / "started", "w"), flush=True)
+    while True:
+        pass
+"""
+
+
+def started_endless_run(folder: Path, *arguments: str) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
+    """A run that is in the middle of an endless step, and every process that it brought into being."""
+    (folder / "good.py").write_text("def step(i): pass\n")
+    (folder / "with_descendants.py").write_text(LEAVES_DESCENDANTS)
+    os.mkfifo(folder / "started")
+    running = subprocess.Popen(
+        [*HARNESS, "run", "good.py", "with_descendants.py", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    (folder / "started").read_text()  # blocks until the endless step has begun
+    pids = (folder / "pids").read_text().split()
+    return running, [psutil.Process(int(pid)) for pid in pids]
+
+
+def test_killing_the_parent_leaves_no_orphan_and_no_half_written_report(tmp_path: Path) -> None:
+    running, processes = started_endless_run(tmp_path, "--out", "results")
+
+    running.kill()
+    running.communicate()
+
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert alive == []
+    assert not (tmp_path / "results").exists()
+
+
+def test_ctrl_c_reports_what_is_done_and_takes_everything_down(tmp_path: Path) -> None:
+    running, processes = started_endless_run(tmp_path, "--format", "json")
+
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=120)
+
+    report = json.loads(stdout)
+    done = {(run["scenario"], run["outcome"], run["ending"]["status"]) for run in report["runs"]}
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert running.returncode == 2
+    assert report["interrupted"] is True
+    assert done == {("good", "stable", "ok"), ("with_descendants", "failed", "interrupted")}
+    assert alive == []
