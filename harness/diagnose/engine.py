@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
 from harness.diagnose.fingerprint import fingerprint
@@ -19,10 +21,11 @@ _NATIVE = ("heap.used", "python.bytes")
 
 
 def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
-    """One finding a suspect of a leak, then one a fault (of those the verdict counts)."""
-    findings = []
+    """One finding a line and cause of a leak, then one a fault (of those the verdict counts)."""
+    findings: list[Finding] = []
     if verdict.outcome == "leak":
-        findings = [_finding(Case(recording=recording, verdict=verdict, suspect=s)) for s in verdict.suspects]
+        cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
+        findings = _merged([_finding(case) for case in cases])
     faults = verdict.faults if verdict.outcome == "fault" else ()
     return (*findings, *(_fault_finding(recording, fault) for fault in faults))
 
@@ -49,6 +52,27 @@ def _finding(case: Case) -> Finding:
             site.frames[0] if site and site.frames else None,
             suspect.metric,
         ),
+    )
+
+
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """Findings of one cause at one line as one: a single call of a layer allocates in several operators."""
+    by_place: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        at = finding.allocated_at[0] if finding.allocated_at else None
+        place = (finding.cause, finding.device, at.path, at.line) if at is not None else (finding.fingerprint,)
+        known = by_place.get(place)
+        by_place[place] = finding if known is None else _sum(known, finding)
+    return list(by_place.values())
+
+
+def _sum(one: Finding, other: Finding) -> Finding:
+    return msgspec.structs.replace(
+        one,
+        bytes_per_step=max(one.bytes_per_step, one.tensor_bytes_per_step + other.tensor_bytes_per_step),
+        tensor_bytes_per_step=one.tensor_bytes_per_step + other.tensor_bytes_per_step,
+        objects_per_step=one.objects_per_step + other.objects_per_step,
+        retained_bytes=one.retained_bytes + other.retained_bytes,
     )
 
 

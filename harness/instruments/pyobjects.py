@@ -43,6 +43,8 @@ class PythonBytes:
 
     def __init__(self) -> None:
         self._libc: Any = ctypes.CDLL(None)
+        if hasattr(self._libc, "open_memstream"):
+            self._libc.open_memstream.restype = ctypes.c_void_p  # an int would cut the pointer in half
         self._print: Callable[[ctypes.c_void_p], int] | None = getattr(
             ctypes.pythonapi, "_PyObject_DebugMallocStats", None
         )
@@ -51,7 +53,6 @@ class PythonBytes:
         """Needs CPython's own small-object allocator and a C library that writes to memory."""
         if self._print is None or not hasattr(self._libc, "open_memstream"):
             return "this interpreter does not tell the sizes of its memory blocks"
-        self._libc.open_memstream.restype = ctypes.c_void_p
         if not self._bytes_in_use():
             return "Python's small-object allocator is off (PYTHONMALLOC): its objects are in the C heap"
         return None
