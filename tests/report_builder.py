@@ -1,4 +1,4 @@
-"""Reports for tests: a plain one, changed where a test says so."""
+"""Reports and recordings for tests: plain ones, changed where a test says so."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from harness.model.allocation import Frame
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
-from harness.model.recording import Ending
+from harness.model.recording import Ending, Recording, ScenarioFacts, SubjectRecord
 from harness.model.report import Curve, Finding, HeldBy, Report, RunReport, SubjectId, Throughput
-from harness.model.series import Growth
+from harness.model.series import Growth, Series
 
-__all__ = ["a_finding", "a_leak", "a_report", "a_run"]
+__all__ = ["a_finding", "a_leak", "a_recording", "a_report", "a_run"]
 
 
 def a_report(*runs: RunReport, **changes: Any) -> Report:
@@ -103,3 +103,27 @@ def a_leak(scenario: str = "train", **changes: Any) -> RunReport:
         "curves": (Curve(metric="leak.bytes", steps=steps, values=tuple(16384.0 * step for step in steps)),),
     }
     return a_run(scenario, **values | changes)
+
+
+def a_recording(name: str = "tidy", path: str = "tidy.py") -> Recording:
+    """The recording of a process that ended before its first step."""
+    environment = Environment(
+        python="3.11", torch=None, platform="x", cpu_count=1, torch_threads=None, memory_bytes=1, seed=0
+    )
+    nothing = Series(metric="step", steps=(), values=())
+    subject = SubjectRecord(
+        role="plain",
+        pid=1,
+        warmup_steps=0,
+        steps=0,
+        elapsed_ns=0,
+        step_ns=nothing,
+        series=(),
+        ending=Ending(status="ok"),
+    )
+    return Recording(
+        tool=Tool(name="torch-leak-harness", version="0"),
+        environment=environment,
+        scenario=ScenarioFacts(name=name, path=path, variant="step"),
+        subjects=(subject,),
+    )

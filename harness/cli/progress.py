@@ -75,13 +75,19 @@ class BarProgress(SilentProgress):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+        class Screen(Console):
+            """On a stderr that has gone away rich's own console closes stdout and ends the process."""
+
+            def on_broken_pipe(self) -> None:
+                self.quiet = True
+
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[doing]}", style="dim", markup=False),
-            console=Console(file=self._stream),
+            console=Screen(file=self._stream),
             auto_refresh=False,
             transient=True,
             redirect_stdout=False,

@@ -68,8 +68,8 @@ torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 ·
 ✓  batches         step        stable   slower              -     64  1,632 items/s
 
 Found, as expected
-  held_reference · step  held_reference 16.0 KiB/step at work/train.py:12 in step, held by module
-                         train > history: list > [*]
+  held_reference · step  held_reference 16.0 KiB/step at /home/me/work/train.py:12 in step, held by
+                         module train > history: list > [*]
   batches · step         fixed_step is 12.2x as fast; step peaks at 1.00x its bytes
 
 All 3 runs ended as expected.

@@ -14,34 +14,9 @@ import pytest
 from harness import folder_swap
 from harness.errors import RecordingError, UsageError
 from harness.model.codec import decode_recording, encode_report
-from harness.model.environment import Environment, Tool
-from harness.model.recording import Ending, Recording, ScenarioFacts, SubjectRecord
-from harness.model.series import Series
+from harness.model.recording import Recording
 from harness.output import check_folder, read_report, write_run
-from tests.report_builder import a_report, a_run
-
-
-def a_recording(name: str = "tidy", path: str = "tidy.py") -> Recording:
-    environment = Environment(
-        python="3.11", torch=None, platform="x", cpu_count=1, torch_threads=None, memory_bytes=1, seed=0
-    )
-    nothing = Series(metric="step", steps=(), values=())
-    subject = SubjectRecord(
-        role="plain",
-        pid=1,
-        warmup_steps=0,
-        steps=0,
-        elapsed_ns=0,
-        step_ns=nothing,
-        series=(),
-        ending=Ending(status="ok"),
-    )
-    return Recording(
-        tool=Tool(name="torch-leak-harness", version="0"),
-        environment=environment,
-        scenario=ScenarioFacts(name=name, path=path, variant="step"),
-        subjects=(subject,),
-    )
+from tests.report_builder import a_recording, a_report, a_run
 
 
 @pytest.fixture
