@@ -13,7 +13,7 @@ FLOORS = (
     ("scenario",),
     ("instruments", "ledger", "retainers", "stats"),
     ("expectations", "gradients", "scope"),
-    ("assemble", "capture", "detect", "diagnose", "gate", "render"),
+    ("assemble", "capture", "detect", "diagnose", "folder_swap", "gate", "render"),
     ("output", "pipeline"),
     ("cli", "integrations", "pytest_plugin"),
 )
