@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from harness.model.report import Report
+from harness.model.report import Report, RunReport
 from harness.render.view import standing
 
 __all__ = ["AS_EXPECTED", "PRECEDENCE", "USAGE", "Strictness", "exit_code"]
@@ -22,7 +22,7 @@ def exit_code(report: Report, *, inconclusive: Strictness = "pass", known: Stric
     """The code for *report*; *inconclusive* and *known* say whether such runs fail the command."""
     standings = {standing(run) for run in report.runs}
     applies = {
-        USAGE: bool(report.problems) or not all(run.started for run in report.runs),
+        USAGE: bool(report.problems) or any(_cannot_be_run(run) for run in report.runs),
         INTERRUPTED: report.interrupted,
         UNEXPECTED: "unexpected" in standings or ("known" in standings and known == "fail"),
         INCONCLUSIVE: "inconclusive" in standings and inconclusive == "fail",
@@ -30,3 +30,7 @@ def exit_code(report: Report, *, inconclusive: Strictness = "pass", known: Stric
         AS_EXPECTED: True,
     }
     return next(code for code in PRECEDENCE if applies.get(code, False))
+
+
+def _cannot_be_run(run: RunReport) -> bool:
+    return not run.started and run.ending.status != "interrupted"

@@ -93,7 +93,8 @@ def _growth(finding: Finding) -> str:
         objects = "object" if finding.objects_per_step == 1 else "objects"
         parts.append(f"{format_count(finding.objects_per_step)} {objects} a step")
     where = f" on {_text(finding.device)}" if finding.device else ""
-    parts.append(f"{format_bytes(finding.retained_bytes)} kept in all{where}")
+    if finding.retained_bytes:
+        parts.append(f"{format_bytes(finding.retained_bytes)} kept in all{where}")
     return ", ".join(parts)
 
 
@@ -124,9 +125,11 @@ def _ending(run: RunReport) -> Iterator[Fact]:
     told = run.ending.status.replace("_", " ")
     told += "" if run.ending.signal is None else f" by {_text(run.ending.signal)}"
     told += "" if run.ending.code is None else f" with code {run.ending.code}"
-    yield Fact(label="ended", text=f"{told} after {run.steps} steps", verbatim=tail(run.ending.detail or "", 12))
+    detail = tail(run.ending.detail or "", 12)
+    said_already = len(detail) == 1 and any(detail[0] in reason for reason in run.reasons)
+    yield Fact(label="ended", text=f"{told} after {run.steps} steps", verbatim=() if said_already else detail)
     errors = tail(run.stderr, 8)
-    if errors and errors[-1] not in tail(run.ending.detail or "", 12):
+    if errors and errors[-1] not in detail:
         yield Fact(label="stderr", text="its last lines", verbatim=errors)
 
 

@@ -147,10 +147,13 @@ def _notes(runs: Iterable[RunReport]) -> list[tuple[str, RenderableType]]:
     for run in runs:
         for note in dict.fromkeys(run.notes):
             seen.setdefault(note, []).append(run)
-    return [
-        (run_title(where[0]) if len(where) == 1 else f"{len(where)} runs", Text(cut(note, 1000), overflow="fold"))
-        for note, where in seen.items()
-    ]
+    rows: list[tuple[str, RenderableType]] = []
+    before = ""
+    for note, where in seen.items():
+        label = run_title(where[0]) if len(where) == 1 else f"{len(where)} runs"
+        rows.append(("" if label == before else label, Text(cut(note, 1000), overflow="fold")))
+        before = label
+    return rows
 
 
 def _problem(problem: Problem) -> RenderableType:

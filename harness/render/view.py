@@ -37,10 +37,10 @@ _KINDS = {
 
 def standing(run: RunReport) -> Standing:
     """How a run counts: growth of which every part is known to come from a library counts apart, and so does a run
-    that allows no verdict; both are no surprise of this code's making."""
+    that allows no verdict, or was stopped before one; neither is a surprise of this code's making."""
     if run.as_expected:
         return "expected"
-    if run.outcome == "inconclusive":
+    if run.outcome == "inconclusive" or _was_stopped(run):
         return "inconclusive"
     if run.outcome == "leak" and run.findings and all(finding.known is not None for finding in run.findings):
         return "known"
@@ -55,10 +55,17 @@ def run_title(run: RunReport) -> str:
 
 
 def outcome_words(run: RunReport) -> str:
-    """``leak``, ``leak (known)``, ``not run``."""
+    """``leak``, ``leak (known)``, ``not run``, ``interrupted``."""
+    if _was_stopped(run):
+        return "interrupted"
     if not run.started:
         return "not run"
     return "leak (known)" if standing(run) == "known" else run.outcome
+
+
+def _was_stopped(run: RunReport) -> bool:
+    """Whether the user ended it before there was a verdict: that says nothing of the code."""
+    return run.outcome == "failed" and run.ending.status == "interrupted"
 
 
 def expected_words(expected: Expectation, *, short: bool = False) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from harness.cli.exit_codes import exit_code
+from harness.model.recording import Ending
 from harness.model.report import Problem, Report
 from tests.report_builder import a_finding, a_leak, a_report, a_run
 
 PROBLEM = Problem(target="x", message="y", help="z")
 KNOWN = a_leak("known", findings=(a_finding(known={"what": "x"}),))
 UNSURE = a_leak("unsure", outcome="inconclusive", findings=())
+STOPPED = a_run("stopped", outcome="failed", as_expected=False, started=False, ending=Ending(status="interrupted"))
 UNRUN = a_run("unrun", outcome="failed", as_expected=False, started=False)
 
 
@@ -31,6 +33,7 @@ UNRUN = a_run("unrun", outcome="failed", as_expected=False, started=False)
         (a_report(UNRUN), {}, 4),
         (a_report(a_run(), problems=(PROBLEM,)), {}, 4),
         (a_report(interrupted=True), {}, 2),
+        (a_report(STOPPED, interrupted=True), {}, 2),
     ],
 )
 def test_each_report_has_its_code(report: Report, strict: dict[str, Any], code: int) -> None:

@@ -140,6 +140,22 @@ def test_the_same_note_of_many_runs_stands_once() -> None:
     assert "b · step  only here" in shown
 
 
+def test_what_the_ending_repeats_of_the_reasons_is_left_out() -> None:
+    told = "the process crashed with SIGABRT"
+    run = a_run(outcome="failed", as_expected=False, reasons=(told,), ending=Ending(status="crashed", detail=told))
+
+    assert render(a_report(run)).lower().count(told.lower()) == 1
+
+
+def test_a_run_that_the_user_stopped_is_not_held_against_the_code() -> None:
+    run = a_run(outcome="failed", as_expected=False, started=False, steps=0, ending=Ending(status="interrupted"))
+
+    shown = render(a_report(run, interrupted=True))
+
+    assert "? tidy · step: interrupted, expected stable" in shown
+    assert shown.endswith("0 of 1 as expected; 1 inconclusive.\n")
+
+
 def test_a_curve_with_readings_that_are_no_numbers_is_drawn_with_gaps() -> None:
     curve = Curve(metric="leak.bytes", steps=(0, 1, 2, 3), values=(0.0, math.nan, math.inf, 1024.0))
 

@@ -30,6 +30,8 @@ from tests.report_builder import a_finding, a_leak, a_report, a_run
         (a_run(), "expected"),
         (a_leak(), "unexpected"),
         (a_leak(outcome="inconclusive"), "inconclusive"),
+        (a_leak(outcome="failed", ending=Ending(status="interrupted")), "inconclusive"),
+        (a_leak(outcome="leak", ending=Ending(status="interrupted")), "unexpected"),
         (a_leak(findings=(a_finding(known={"what": "x"}),)), "known"),
         (a_leak(findings=(a_finding(known={"what": "x"}), a_finding())), "unexpected"),
         (a_leak(findings=()), "unexpected"),
