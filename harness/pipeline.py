@@ -87,7 +87,7 @@ def run_scenarios(
                         scenario,
                         variant,
                         plan=_plan(options),
-                        next_stop=_StopRule(DEFAULT),
+                        next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
                         on_progress=progress.stepped,
                     )
                     if save is not None:
@@ -148,11 +148,13 @@ class _StopRule:
     that the policy allows is spent and the least number of steps is done.
 
     How many steps there is time for is reckoned from the last stretch, and a stretch is at most as long as all before
-    it: a program whose steps get slower (each backward walks the whole past) is asked again in time.
+    it: a program whose steps get slower (each backward walks the whole past) is asked again in time. Half of the
+    timeout is never planned away, so that a program that could have been judged does not run into it.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, *, timeout_s: float) -> None:
         self._policy = policy
+        self._budget_s = min(policy.time_budget_s, timeout_s / 2)
         self._pid = 0
         self._began = self._asked = 0.0
         self._steps = 0
@@ -168,6 +170,6 @@ class _StopRule:
         following = next((c for c in policy.checkpoints if c > measured), None)
         if following is None or (measured in policy.checkpoints and go_on(subject, policy) is None):
             return 0
-        affordable = int((policy.time_budget_s - (now - self._began)) / max(per_step_s, 1e-9))
+        affordable = int((self._budget_s - (now - self._began)) / max(per_step_s, 1e-9))
         until = max(policy.least_steps, min(following, 2 * max(measured, policy.least_steps), measured + affordable))
         return subject.warmup_steps + until if until > measured else 0

@@ -1,14 +1,14 @@
 """What a scenario file may say of itself. None of it is needed: any Python file with a ``step`` is a scenario.
 
-    from harness import Scenario, leak
+from harness import Scenario, leak
 
-    SCENARIO = Scenario(
-        title="A list keeps every batch",
-        pitfall="The list outlives the loop, so every tensor in it does too.",
-        fix="Keep numbers, not tensors; or bound the list.",
-        tags=("memory",),
-        expect=leak("held_reference"),
-    )
+SCENARIO = Scenario(
+    title="A list keeps every batch",
+    pitfall="The list outlives the loop, so every tensor in it does too.",
+    fix="Keep numbers, not tensors; or bound the list.",
+    tags=("memory",),
+    expect=leak("held_reference"),
+)
 """
 
 from __future__ import annotations

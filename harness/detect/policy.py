@@ -141,7 +141,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             return self.least_tensor_bytes_per_step
         if metric == "python.blocks":
             return self.least_blocks_per_step
-        if metric in ("fds", "threads", "children.count", "leak.tensors"):
+        if metric in ("fds", "threads", "children.count", "leak.tensors", "graph.nodes"):
             return self.least_count_per_step
         if metric.startswith("rss.") or metric in ("mapped.private", "shm.bytes", "children.bytes", "device.outside"):
             return self.least_rss_per_step
