@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,12 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from harness.capture.bundled import bundled_folder, bundled_path, near_names
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.scenario_source import SourceLook, look
 from harness.model.recording import Variant
 from harness.model.report import Problem
 
-__all__ = ["bundled_folder", "discover"]
+__all__ = ["discover"]
 
 _LIST_HELP = "`harness list` shows the bundled scenarios."
 _STEP_HELP = "A scenario is a Python file with a module-level function: def step(i): ...  It is called once a step."
@@ -28,15 +27,6 @@ class _Places(msgspec.Struct, frozen=True, kw_only=True):
     bundled: Path
     bundled_root: Path
     here: str
-
-
-def bundled_folder() -> Path:
-    """Where the bundled scenarios lie: in a wheel and an editable install the package ``harness.scenarios``; in a
-    source tree that nobody installed, the folder beside the package. It is found, never imported."""
-    spec = importlib.util.find_spec("harness.scenarios")
-    if spec is not None and spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations)))
-    return Path(__file__).resolve().parents[2] / "scenarios"
 
 
 def discover(
@@ -72,7 +62,7 @@ def _in_target(target: str, variant: str, places: _Places) -> Iterator[ScenarioF
             yield Problem(target=_shown(target), message=message, help="Write ::step or ::fixed_step, or neither.")
             return
     if not os.path.lexists(path):
-        path = _bundled_path(path, places.bundled) or path
+        path = bundled_path(path, places.bundled) or path
     if os.path.isdir(path):
         yield from _in_folder(path, asked, places)
     elif os.path.isfile(path):
@@ -82,13 +72,6 @@ def _in_target(target: str, variant: str, places: _Places) -> Iterator[ScenarioF
         yield Problem(target=_shown(target), message=f"{_shown(target)}: {what}", help=_STEP_HELP)
     else:
         yield _missing(target, path, places.bundled)
-
-
-def _bundled_path(name: str, bundled: Path) -> str | None:
-    """``held_reference`` and ``scenarios/held_reference.py`` (as reports show it) from any working directory."""
-    file = name.removeprefix("scenarios/").removesuffix(".py")
-    candidate = bundled / f"{file}.py"
-    return str(candidate) if file.isidentifier() and candidate.is_file() else None
 
 
 def _in_folder(folder: str, asked: str, places: _Places) -> Iterator[ScenarioFile | Problem]:
@@ -189,13 +172,7 @@ def _scenario(path: str, seen: SourceLook, kept: tuple[Variant, ...], places: _P
 
 def _missing(target: str, path: str, bundled: Path) -> Problem:
     shown = _shown(target)
-    parent = os.path.dirname(path)
-    try:
-        around = [os.path.join(parent, name) for name in sorted(os.listdir(parent or ".")) if name.endswith(".py")]
-    except (OSError, ValueError):
-        around = []
-    names = sorted(file.stem for file in bundled.glob("[!_]*.py"))
-    near = difflib.get_close_matches(path, [*names, *around], n=3, cutoff=0.6)
+    near = near_names(path, bundled)
     guess = f"Did you mean {' or '.join(_shown(name) for name in near)}? " if near else ""
     return Problem(
         target=shown, message=f"{shown!r}: no such file, folder or bundled scenario", help=guess + _LIST_HELP

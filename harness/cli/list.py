@@ -72,6 +72,6 @@ def _as_json(scenarios: Sequence[ScenarioFile], problems: Sequence[Problem]) -> 
 
 def _as_table(scenarios: Sequence[ScenarioFile]) -> str:
     from harness.cli import printing
-    from harness.render.listing import render_listing
+    from harness.cli.listing import render_listing
 
     return render_listing(scenarios, width=printing.width(sys.stdout), color=printing.has_color(sys.stdout))

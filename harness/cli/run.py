@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from harness.cli import options
 if TYPE_CHECKING:
     from harness.cli.exit_codes import Strictness
     from harness.model.recording import Recording
+    from harness.model.report import Report
     from harness.pipeline import RunOptions
 
 __all__ = ["run"]
@@ -43,35 +45,18 @@ def run(
     Exits 0 where all ended as expected, 1 where something did not, 2 when interrupted, 4 where something asked for
     cannot be run, 5 where there was nothing to run.
     """
-    # Loaded here and not above, so that --help does not wait for it.
-    from harness.capture.discover import discover
+    # Loaded here and in the functions below, so that --help does not wait for it.
     from harness.cli import printing
     from harness.cli.exit_codes import exit_code
-    from harness.cli.progress import progress_for
-    from harness.cli.selection import nothing_in, select
     from harness.output import check_folder, write_run
-    from harness.pipeline import run_scenarios
     from harness.render import render
 
     run_options = _run_options(**measuring)
     if out is not None:
         check_folder(out)
-    found, problems = discover(targets, variant=run_options.variant)
-    scenarios = select(found, only=only, tags=tags)
-    if not scenarios and not problems:
-        raise nothing_in(targets)
     recordings: list[Recording] = []
-    progress = progress_for(sys.stderr, quiet=quiet)
-    try:
-        report = run_scenarios(
-            scenarios,
-            options=run_options,
-            progress=progress,
-            problems=problems,
-            save=None if out is None else recordings.append,
-        )
-    finally:
-        progress.end()
+    save = None if out is None else recordings.append
+    report = _measure(targets, only=only, tags=tags, options=run_options, quiet=quiet, save=save)
     # Printed before it is written: a disk that has filled up must not cost the result too.
     color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
     printing.print_result(render(report, format, width=width, color=color))
@@ -80,6 +65,31 @@ def run(
         if not quiet:
             printing.tell(wrote)
     return exit_code(report, inconclusive=inconclusive, known=known)
+
+
+def _measure(
+    targets: Sequence[str],
+    *,
+    only: Sequence[str],
+    tags: Sequence[str],
+    options: RunOptions,
+    quiet: bool,
+    save: Callable[[Recording], None] | None,
+) -> Report:
+    from harness.capture.discover import discover
+    from harness.cli.progress import progress_for
+    from harness.cli.selection import nothing_in, select
+    from harness.pipeline import run_scenarios
+
+    found, problems = discover(targets, variant=options.variant)
+    scenarios = select(found, only=only, tags=tags)
+    if not scenarios and not problems:
+        raise nothing_in(targets)
+    progress = progress_for(sys.stderr, quiet=quiet)
+    try:
+        return run_scenarios(scenarios, options=options, progress=progress, problems=problems, save=save)
+    finally:
+        progress.end()
 
 
 def _run_options(timeout: float, memory_limit: float | None, **same: Any) -> RunOptions:

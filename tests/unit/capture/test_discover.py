@@ -326,8 +326,9 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_is_still_found(monkeypatc
 
 def test_the_real_bundled_folder_is_found_without_importing_it() -> None:
     code = (
-        "import sys; from harness.capture.discover import bundled_folder, discover; found = discover([])[0];"
-        "print(bundled_folder()); print(sorted(m for m in sys.modules if m in ('torch', 'numpy', 'harness.scenarios')))"
+        "import sys; from harness.capture.bundled import bundled_folder; from harness.capture.discover import discover;"
+        "discover([]); print(bundled_folder());"
+        "print(sorted(m for m in sys.modules if m in ('torch', 'numpy', 'harness.scenarios')))"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
