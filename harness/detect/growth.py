@@ -135,7 +135,7 @@ class _Judged:
             return "growing", False
         if big and self._rises_in_noise():
             return ("growing", False) if self._still_rises_in_noise() else ("bounded", True)
-        if self.rise >= max(self.policy.peak_over_noise * self.noise, 16 * self.least):
+        if self.rise >= max(self.policy.peak_over_noise * self.noise, self.least * self.span):
             return "bounded", self._stopped_lately()
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
         if suspicious or self.trend.high > self.least:

@@ -49,9 +49,7 @@ def open_question(assessment: Assessment, policy: Policy) -> str | None:
 def _watched(assessment: Assessment, policy: Policy) -> list[Movement]:
     metrics = [*_TENSORS, *_DEVICE]
     if assessment.subject.role != "ledger":
-        metrics += [*_COUNTS, *_MEMORY]
-    elif not assessment.survivors_grow:
-        metrics += ["heap.used", "python.bytes"]  # as the second witness of the plain subject
+        metrics += [*_COUNTS, *_MEMORY]  # a ledger's own heap is a second witness, and shows enough in few steps
     if assessment.subject.role == "uncollected" and fell_back(assessment, policy):
         return []
     found = [m for m in (assessment.find(metric) for metric in metrics) if m is not None]

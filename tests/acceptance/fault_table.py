@@ -210,7 +210,8 @@ BROKEN: tuple[Row, ...] = (
     Row(
         name="installs_signal_handlers",
         source=(
-            "import signal\ndef setup():\n    for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD):\n"
+            "import signal\ndef setup():\n"
+            "    for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD):\n"
             "        signal.signal(s, lambda *a: None)\ndef step(i): pass\n"
         ),
         outcome="stable",

@@ -39,7 +39,7 @@ def test_a_subject_that_was_killed_keeps_every_sample_before() -> None:
     heap = record.find("heap.used")
     assert heap is not None
     assert heap.steps == (-1, 0, 1)
-    assert heap.values == (5, 6, 7)
+    assert list(heap.values) == [5.0, 6.0, 7.0]
     assert record.steps == 2
     assert record.started
 

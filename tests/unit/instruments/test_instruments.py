@@ -60,7 +60,7 @@ def test_an_instrument_reads_only_metrics_of_the_table_or_says_why_it_cannot(kin
 def test_a_large_and_a_small_malloc_are_heap_in_use() -> None:
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
-    pointers = []
+    pointers: list[int] = []
 
     def allocate() -> None:
         pointers.extend(libc.malloc(size) for size in (64 * MIB, *[1000] * 1000))
