@@ -103,7 +103,7 @@ def test_a_leak_of_known_size_is_measured_to_the_byte(done: Done) -> None:
 
 
 def test_graph_nodes_that_no_storage_shows_are_found_all_the_same(done: Done) -> None:
-    (finding,) = done.run("graph_accumulated_after_backward", "step").findings
+    (finding,) = done.run("graph_kept_after_backward", "step").findings
 
     assert finding.cause == "autograd_graph_retained"
     assert finding.tensor_bytes_per_step == 0
