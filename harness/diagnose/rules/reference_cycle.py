@@ -13,7 +13,7 @@ def reference_cycle(case: Case) -> Opinion | None:
     frozen = max((s.frozen_growth for s in subjects), default=0)
     off = any(not s.collector_enabled for s in subjects)
     steps = max(s.steps for s in subjects)
-    if frozen >= steps:
+    if frozen and frozen >= steps:
         return Opinion(
             cause="reference_cycle",
             explanation=(
