@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -72,11 +73,11 @@ def test_an_installed_wheel_runs_its_bundled_scenarios_in_an_empty_folder(tmp_pa
     wheel = built_wheel(source, tmp_path)
     python = installed(wheel, tmp_path / "venv")
     command = str(python.parent / "harness")
-    listed = run(command, "list", folder=empty)
+    listed = json.loads(run(command, "list", "--format", "json", folder=empty))
     ran = run(command, "run", "correct_pattern", "--format", "json", folder=empty)
 
-    assert [path.stem for path in scenario_files() if path.stem not in listed] == []
-    assert '"outcome": "stable"' in ran
+    assert [scenario["name"] for scenario in listed["scenarios"]] == [path.stem for path in scenario_files()]
+    assert [half["outcome"] for half in json.loads(ran)["runs"]] == ["stable", "stable"]
     assert str(tmp_path / "venv") in run(str(python), "-c", "import harness; print(harness.__file__)", folder=empty)
     tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"harness"}
