@@ -122,7 +122,7 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
     problems = problems_of(subject, policy)
     if problems:
         return Assessment(subject=subject, warmup_steps=subject.warmup_steps, movements={}, sites=(), problems=problems)
-    warmup = _settled(subject)
+    warmup = _settled(subject, policy)
     movements = {s.metric: movement_of_series(s, policy, start=warmup - 1) for s in subject.series if s.steps}
     outside = _outside_heap(subject)
     if outside is not None:
@@ -136,14 +136,16 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
     )
 
 
-def _settled(subject: SubjectRecord) -> int:
+def _settled(subject: SubjectRecord, policy: Policy) -> int:
     """Warm-up steps: those that were run as such, or more where start-up rises went on."""
     latest = subject.warmup_steps
     for metric in _SETTLING:
         series = subject.find(metric)
         kept = series.since(subject.warmup_steps - 1) if series is not None else None
         if kept is not None and kept.steps:
-            latest = max(latest, int(settled_from(np.array(kept.steps), np.array(kept.values, dtype=float))) + 1)
+            x, y = np.array(kept.steps), np.array(kept.values, dtype=float)
+            least, most = policy.least_start_up(metric), policy.most_warmup_steps
+            latest = max(latest, int(settled_from(x, y, least=least, most=most)) + 1)
     return latest
 
 

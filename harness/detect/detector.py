@@ -33,7 +33,7 @@ def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = Fals
     if isinstance(collection, Claim):
         claims = (*claims, collection)
     outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding)
-    alike = look_alikes(evidence, policy)
+    alike = look_alikes(evidence, policy, leaks=outcome == "leak")
     if isinstance(collection, LookAlike):
         alike = (collection, *alike)
     return Verdict(

@@ -23,7 +23,8 @@ class Movement:
     """How one metric moved over the measured steps, with what the word rests on (the metric's unit, and steps).
 
     ``rise`` is the level at the end less the level at the start; ``last_rise`` the step of the last rise that
-    stands out of ``noise``; ``rises`` how many there were. ``p``: the probability of such a trend in a trendless series
+    stands out of ``noise``; ``rises`` how many there were, ``largest_rise`` the
+    largest between two readings. ``p``: the probability of such a trend in a trendless series
     (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
     bounded or flat cannot be told apart yet, and more steps would tell.
     """
@@ -37,6 +38,7 @@ class Movement:
     noise: float
     rises: int
     last_rise: int | None
+    largest_rise: float = 0.0
     p: float = 1.0
     slowing: bool = False
     doubtful: bool = False
@@ -124,6 +126,7 @@ class _Judged:
             noise=self.noise,
             rises=len(self.peaks),
             last_rise=int(self.peaks[-1]) if len(self.peaks) else None,
+            largest_rise=float(np.diff(self.y).max()),
             p=self.trend.p_rising,
             slowing=word == "growing" and self._slows(),
             doubtful=doubtful,

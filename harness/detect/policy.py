@@ -13,6 +13,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     warmup_steps: int = 8
     """Run before anything counts: lazy imports and first allocations fall into the first few steps."""
 
+    most_warmup_steps: int = 48
+    """Start-up that lasts longer is growth, and is told as such."""
+
     least_steps: int = 32
     """Fewer show a leak on every 8th to 10th step only three times. Below, no verdict is given."""
 
@@ -105,11 +108,23 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     python_bytes_beside_tensor: float = 3072.0
     """Python objects that come with one surviving storage: wrapper, dictionaries, a module's tables."""
 
-    heap_bytes_beside_count: float = 262_144.0
-    """Heap and objects that come with a descriptor, a thread or a child; what grows faster is a leak of its own."""
+    explained_share_of_graph: float = 0.5
+    """The same where autograd holds the tensors: nodes and saved scalars take up to as much as the tensors."""
+
+    small_views_share: float = 0.05
+    """Tensors that are so small a part of the heap's growth are handles on memory that torch did not allocate."""
+
+    heap_bytes_beside_fd: float = 65_536.0
+    heap_bytes_beside_thread: float = 8_388_608.0
+    heap_bytes_beside_child: float = 1_048_576.0
+    """Heap and objects that come with a descriptor (a file object and its buffers), a thread (what its frames hold; as
+    much as its stack) or a child (queues and pipes). What grows faster is a leak of its own."""
 
     most_suspects: int = 8
     """Sites named beyond these are the same leak's in practice."""
+
+    single_share: float = 0.8
+    """A rise in one step that makes up so much of all is a single allocation, not a fill."""
 
     worth_telling_bytes: int = 65_536
     """A look-alike in a noisy channel is mentioned from here on (heap, objects)."""
@@ -129,11 +144,21 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             metric, self.general_horizon
         )
 
+    def bytes_beside_count(self, metric: str) -> float:
+        """Heap bytes that one descriptor, thread or child may bring along without being a leak of their own."""
+        return {"threads": self.heap_bytes_beside_thread, "children.count": self.heap_bytes_beside_child}.get(
+            metric, self.heap_bytes_beside_fd
+        )
+
     def least_jump(self, metric: str) -> float:
         """The smallest rise (the metric's unit) that is looked at singly; below lie free lists and resized tables."""
         if metric in ("leak.bytes", "leak.tensors", "fds", "threads", "children.count"):
             return 0.5
         return 2 * self.least_effect(metric)
+
+    def least_start_up(self, metric: str) -> float:
+        """The smallest rise in one step (the metric's unit) that counts as start-up: 16 steps' least growth."""
+        return 16 * self.least_effect(metric) if metric != "leak.bytes" else float(self.worth_telling_tensor_bytes)
 
     def least_effect(self, metric: str) -> float:
         """The slope (the metric's unit a step) below which growth of *metric* is no leak."""

@@ -10,18 +10,21 @@ from harness.detect.growth import Movement
 from harness.detect.policy import Policy
 from harness.detect.wording import grew, rate, title
 from harness.model.allocation import SiteRecord
+from harness.model.series import Growth
 
 __all__ = ["Claim", "Doubt", "examine"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A channel that leaks, with its reasons. ``site`` stands for tensors, ``site_movement`` for its survivors."""
+    """A channel that leaks, with its reasons. ``site`` stands for tensors, ``site_movement`` for its survivors;
+    ``own_growth`` is what is left of the growth when another claim explains a part of it."""
 
     movement: Movement
     reasons: tuple[str, ...]
     site: SiteRecord | None = None
     site_movement: Movement | None = None
+    own_growth: Growth | None = None
 
     @property
     def metric(self) -> str:
@@ -157,8 +160,9 @@ def heap(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
 
 
 def _second_of_heap(first: Movement, main: Assessment, evidence: Evidence, policy: Policy) -> str | None:
-    if evidence.ledger is not None and evidence.ledger.survivors_grow:
-        return "the tensor ledger agrees: survivors grow there"
+    tensors = evidence.ledger.find("leak.bytes") if evidence.ledger is not None else None
+    if tensors is not None and agrees(tensors, first, policy):
+        return f"the tensor ledger agrees: {rate(tensors.growth.per_step, 'bytes')} of live storages"
     second = evidence.second.find("heap.used") if evidence.second is not None else None
     if second is not None and agrees(second, first, policy):
         return f"a second run agrees: {rate(second.growth.per_step, 'bytes')}"
