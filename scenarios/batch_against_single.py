@@ -3,7 +3,7 @@
 Symptom: the model is small, the processor is busy, and few samples a second come out.
 
 Why: each call pays for Python, for the dispatcher and for starting the operator: microseconds, whatever the size. A
-    small layer needs less than that for one sample, and hardly more for 64 of them at once.
+    small layer needs less than that for one sample, and hardly more for 128 of them at once.
 
 How it shows: stable, both halves; ``comparison.throughput_ratio`` says how many times more samples a second the batch
     gives. Expected are 4 at least: the ratio depends on the model, and a large one gains less.
@@ -27,7 +27,7 @@ SCENARIO = Scenario(
     expect=slower(at_least=4),
 )
 
-ITEMS_PER_STEP = 64
+ITEMS_PER_STEP = 128
 
 MODEL = torch.nn.Linear(32, 8)
 SAMPLES = torch.randn(ITEMS_PER_STEP, 32)

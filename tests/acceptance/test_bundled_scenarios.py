@@ -11,7 +11,7 @@ import pytest
 
 from harness.capture.scenario_source import look
 from harness.model.codec import decode_report, report_schema
-from harness.model.expectation import Expectation
+from harness.model.expectation import FAULTS, Expectation
 from harness.model.report import Report, RunReport
 from tests.repo.source_tree import scenario_files
 
@@ -76,6 +76,14 @@ def test_a_half_comes_out_as_its_file_says(done: Done, scenario: str, variant: s
     assert run.ending.status == "ok" or (run.ending.status == "raised" and run.outcome == "fault")
 
 
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_a_fixed_half_shows_no_trace_of_a_fault(done: Done, scenario: str) -> None:
+    # A fault that raises nothing is only a note where it is not expected, so the outcome alone would not show it.
+    traces = [note for note in done.run(scenario, "fixed_step").notes if note.startswith(FAULTS)]
+
+    assert traces == []
+
+
 @every_half
 def test_a_verdict_has_reasons_with_numbers(done: Done, scenario: str, variant: str) -> None:
     reasons = done.run(scenario, variant).reasons
@@ -123,7 +131,7 @@ def test_batches_are_compared_with_single_samples(done: Done) -> None:
     assert single.throughput is not None
     assert batch.throughput is not None
     assert single.throughput.items_per_s is not None
-    assert single.throughput.items_per_s == pytest.approx(64 * single.throughput.steps_per_s)
+    assert single.throughput.items_per_s == pytest.approx(128 * single.throughput.steps_per_s)
     for run in (single, batch):
         assert run.comparison is not None
         assert run.comparison.throughput_ratio is not None
