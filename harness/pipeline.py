@@ -13,7 +13,8 @@ from harness._version import __version__
 from harness.assemble import assemble
 from harness.capture.client import ForkServer
 from harness.capture.scenario_file import ScenarioFile
-from harness.capture.variant import Plan, here, record_variant
+from harness.capture.surroundings import surroundings
+from harness.capture.variant import Plan, record_variant
 from harness.detect.detector import judge
 from harness.detect.policy import DEFAULT, Policy
 from harness.detect.sequential import go_on
@@ -23,7 +24,7 @@ from harness.model.environment import Environment, Tool
 from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
 
-__all__ = ["Progress", "RunOptions", "judge_recording", "run_scenarios"]
+__all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenarios"]
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,14 +100,14 @@ def run_scenarios(
                     if any(subject.ending.status == "interrupted" for subject in recording.subjects):
                         raise KeyboardInterrupt
                 if len(halves) == 2:
-                    runs[-2:] = _compared(*halves)
+                    runs[-2:] = compared(*halves)
     except KeyboardInterrupt:
         interrupted = True
     finally:
         progress.end()
     return Report(
         tool=Tool(name="torch-leak-harness", version=__version__),
-        environment=environment or here(options.seed),
+        environment=environment or surroundings(options.seed),
         runs=tuple(runs),
         problems=tuple(problems),
         interrupted=interrupted,
@@ -136,7 +137,8 @@ def _plan(options: RunOptions) -> Plan:
     )
 
 
-def _compared(step: RunReport, fixed: RunReport) -> tuple[RunReport, RunReport]:
+def compared(step: RunReport, fixed: RunReport) -> tuple[RunReport, RunReport]:
+    """Both halves with their comparison, held against what was expected of it."""
     comparison = compare(step, fixed)
     both = (msgspec.structs.replace(run, comparison=comparison) for run in (step, fixed))
     one, other = (msgspec.structs.replace(run, as_expected=as_expected(run)) for run in both)

@@ -17,7 +17,7 @@ from harness.model.expectation import Expectation
 from harness.model.recording import ScenarioFacts, Variant
 from harness.scenario import Scenario
 
-__all__ = ["LoadedScenario", "load"]
+__all__ = ["LoadedScenario", "accepting_a_number", "load"]
 
 
 class LoadedScenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,10 +85,11 @@ def _step(module: ModuleType, variant: Variant, path: str) -> Callable[[int], ob
             f"{path}: {variant} is a {kind} function, and calling it would run nothing",
             help=f"Make {variant} a plain function that runs it: asyncio.run(work(i)), or a loop over the generator.",
         )
-    return _accepting_a_number(function, variant, path)
+    return accepting_a_number(function, variant, path)
 
 
-def _accepting_a_number(function: Callable[..., Any], variant: str, path: str) -> Callable[[int], object]:
+def accepting_a_number(function: Callable[..., Any], variant: str, path: str) -> Callable[[int], object]:
+    """*function* as one that takes the step's number; :class:`ScenarioError` where it needs more than that."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

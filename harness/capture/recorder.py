@@ -27,11 +27,13 @@ class StepWatcher(Protocol):
     def at_step(self, step: int) -> None: ...
 
 
-def working_instruments() -> tuple[list[Instrument], tuple[Absence, ...]]:
-    """Those that can read here, and why the others cannot."""
+def working_instruments(
+    kinds: Sequence[Callable[[], Instrument]] = INSTRUMENTS,
+) -> tuple[list[Instrument], tuple[Absence, ...]]:
+    """Those of *kinds* that can read here, and why the others cannot."""
     working: list[Instrument] = []
     absent: list[Absence] = []
-    for kind in INSTRUMENTS:
+    for kind in kinds:
         instrument = kind()
         reason = instrument.absence()
         if reason is None:
@@ -77,11 +79,19 @@ class Recorder:
         """Run steps *first* to *until* - 1; what a step raises comes through, and the samples before it are out."""
         clock = time.perf_counter_ns
         for i in range(first, until):
-            for watcher in self._watchers:
-                watcher.at_step(i)
+            self._begin_step(i)
             began = clock()
             step(i)
             self._boundary(step=i, step_ns=clock() - began)
+
+    def end_step(self, step: int, step_ns: int) -> None:
+        """Read at the end of a step that somebody else ran."""
+        self._boundary(step=step, step_ns=step_ns)
+        self._begin_step(step + 1)
+
+    def _begin_step(self, step: int) -> None:
+        for watcher in self._watchers:
+            watcher.at_step(step)
 
     def checkpoint(self) -> None:
         """Tell what is not told sample by sample: peaks since the start, and who holds the survivors."""

@@ -6,7 +6,6 @@ import contextlib
 import faulthandler
 import gc
 import os
-import platform
 import random
 import resource
 import signal
@@ -18,12 +17,13 @@ from typing import Any
 import psutil
 
 from harness.capture import wire
-from harness.capture.fault_table import fault_of, is_out_of_memory
+from harness.capture.fault_table import fault_of
 from harness.capture.module import LoadedScenario, load
+from harness.capture.raised import ending_of
 from harness.capture.recorder import Recorder, working_instruments
+from harness.capture.surroundings import surroundings
 from harness.errors import ScenarioError
 from harness.instruments import Instrument
-from harness.model.environment import Environment
 from harness.model.recording import Absence, Ending, FaultRecord
 
 __all__ = ["WIRE_FD", "main", "run_job"]
@@ -123,7 +123,7 @@ class _Subject:
         self._send(
             wire.Facts(
                 scenario=scenario.facts,
-                environment=_environment(self._job.seed),
+                environment=surroundings(self._job.seed),
                 absent=absent,
                 ledger_source=ledger.source if ledger else None,
                 ledger_blind_to=ledger.blind_to if ledger else None,
@@ -196,22 +196,13 @@ class _Subject:
         return None
 
     def _ending_of(self, error: BaseException) -> Ending:
-        detail = _users_traceback(error)
-        if isinstance(error, SystemExit):
-            code = error.code if isinstance(error.code, int) else (0 if error.code is None else 1)
-            return Ending(status="exited", code=code, detail=detail)
-        if isinstance(error, ModuleNotFoundError) and self._steps == 0:
+        if isinstance(error, ScenarioError) or (isinstance(error, ModuleNotFoundError) and self._steps == 0):
             self._started = False
-            return Ending(status="raised", detail=f"{detail}\nInstall it: pip install {error.name or 'the package'}")
-        if isinstance(error, ScenarioError):
-            self._started = False
-            return Ending(status="raised", detail=f"{error}\n{error.help}")
-        if is_out_of_memory(error):
-            return Ending(status="out_of_memory", detail=detail)
-        fault = fault_of(error, self._steps)
+        ending = ending_of(error)
+        fault = fault_of(error, self._steps) if ending.status == "raised" and self._started else None
         if fault is not None:
             self._faults.append(fault)
-        return Ending(status="raised", detail=detail)
+        return ending
 
 
 def _prepare(job: wire.Job) -> None:
@@ -232,32 +223,6 @@ def _prepare(job: wire.Job) -> None:
         own = psutil.Process().memory_info().data
         limit = own + job.memory_limit_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-
-
-def _environment(seed: int) -> Environment:
-    import torch
-
-    return Environment(
-        python=platform.python_version(),
-        torch=str(torch.__version__),
-        platform=platform.platform(),
-        cpu_count=os.cpu_count() or 1,
-        torch_threads=torch.get_num_threads(),
-        memory_bytes=psutil.virtual_memory().total,
-        seed=seed,
-    )
-
-
-def _users_traceback(error: BaseException) -> str:
-    """The traceback from the scenario's first frame on, without the frames that called it."""
-    tb = error.__traceback__
-    ours = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    while tb is not None and (
-        tb.tb_frame.f_code.co_filename.startswith(ours)
-        or tb.tb_frame.f_code.co_filename.startswith("<frozen importlib")
-    ):
-        tb = tb.tb_next
-    return "".join(traceback.format_exception(type(error), error, tb)).rstrip()
 
 
 if __name__ == "__main__":

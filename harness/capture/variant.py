@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
-import platform
 from collections.abc import Callable
 
 import msgspec
-import psutil
 
 from harness._version import __version__
 from harness.capture import wire
@@ -16,12 +12,13 @@ from harness.capture.client import ForkServer
 from harness.capture.gathering import Gathering
 from harness.capture.runner import run_subject
 from harness.capture.scenario_file import ScenarioFile
+from harness.capture.surroundings import surroundings
 from harness.errors import CaptureError
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["NextStop", "Plan", "here", "record_variant"]
+__all__ = ["NextStop", "Plan", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
@@ -79,7 +76,7 @@ def record_variant(
         run("uncollected")
     return Recording(
         tool=Tool(name="torch-leak-harness", version=__version__),
-        environment=environment or here(plan.seed),
+        environment=environment or surroundings(plan.seed),
         scenario=facts or _facts_from_source(scenario, variant),
         subjects=tuple(subjects),
     )
@@ -144,21 +141,4 @@ def _facts_from_source(scenario: ScenarioFile, variant: Variant) -> ScenarioFact
         title=scenario.title,
         tags=scenario.tags,
         expected=scenario.expected if variant == "step" else Expectation(kind="stable"),
-    )
-
-
-def here(seed: int) -> Environment:
-    """This machine as the parent sees it, without importing torch."""
-    try:
-        torch: str | None = importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
-        torch = None
-    return Environment(
-        python=platform.python_version(),
-        torch=torch,
-        platform=platform.platform(),
-        cpu_count=os.cpu_count() or 1,
-        torch_threads=None,
-        memory_bytes=psutil.virtual_memory().total,
-        seed=seed,
     )
