@@ -112,3 +112,12 @@ def test_a_name_taken_from_the_package_itself_is_reported(tmp_path: Path) -> Non
     package = planted(tmp_path, render__json="from harness import leak\n")
 
     assert wrong_imports(package) == ["harness/render/json.py:1 imports harness.leak, which is in no part of the table"]
+
+
+def test_no_public_name_is_the_name_of_a_part_of_the_package() -> None:
+    # Importing harness.x binds the module to the package's attribute x, over whatever function had that name.
+    import harness
+
+    parts = {name.split(".")[1] for name in modules_below(ROOT / "harness") if "." in name}
+
+    assert parts & set(harness.__all__) == set()
