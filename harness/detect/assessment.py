@@ -33,11 +33,12 @@ class SiteMovement:
     site: SiteRecord
     storages: Movement
     bytes: Movement
+    replaced_by_larger: bool
 
     @property
     def grows(self) -> bool:
         """More survivors, or larger ones (a storage replaced by a longer one in each step)."""
-        return self.storages.grows or self.bytes.grows
+        return self.storages.grows or self.replaced_by_larger
 
     @property
     def leading(self) -> Movement:
@@ -47,13 +48,17 @@ class SiteMovement:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """One subject: movements by metric, its sites, what makes it unsound (sentences; empty: sound)."""
+    """One subject: movements by metric, its sites, what makes it unsound (sentences; empty: sound).
+
+    ``survivors_grow``: the ledger shows growth, and so this subject's own heap holds our entries for it as well.
+    """
 
     subject: SubjectRecord
     warmup_steps: int
     movements: dict[str, Movement]
     sites: tuple[SiteMovement, ...]
     problems: tuple[str, ...]
+    survivors_grow: bool = False
 
     @property
     def measured(self) -> int:
@@ -80,11 +85,6 @@ class Assessment:
         found = self.movements.get(metric)
         return found is not None and found.grows
 
-    @property
-    def survivors_grow(self) -> bool:
-        """Whether the ledger shows growth: then this subject's own heap holds our entries for it as well."""
-        return self.grows("leak.bytes") or self.grows("leak.tensors") or bool(self.growing_sites)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
@@ -93,6 +93,9 @@ class Evidence:
     plain: Assessment | None
     ledger: Assessment | None
     uncollected: Assessment | None
+    beside_tensors: Movement | None = None
+    """The plain subject's heap less the tensors that the ledger counted in the same steps: both run the same program
+    with the same seeds, so what only passes through tensors cancels."""
 
     @property
     def main(self) -> Assessment | None:
@@ -114,7 +117,25 @@ def assess_recording(recording: Recording, policy: Policy) -> Evidence:
         subject = next((s for s in recording.subjects if s.role == role), None)
         return assess(subject, policy) if subject is not None and subject.started else None
 
-    return Evidence(plain=of("plain"), ledger=of("ledger"), uncollected=of("uncollected"))
+    plain, ledger = of("plain"), of("ledger")
+    return Evidence(
+        plain=plain,
+        ledger=ledger,
+        uncollected=of("uncollected"),
+        beside_tensors=_beside_tensors(plain, ledger, policy),
+    )
+
+
+def _beside_tensors(plain: Assessment | None, ledger: Assessment | None, policy: Policy) -> Movement | None:
+    if plain is None or ledger is None or not plain.sound or not ledger.sound:
+        return None
+    heap, tensors = plain.subject.find("heap.used"), ledger.subject.find("leak.bytes")
+    if heap is None or tensors is None:
+        return None
+    counted = dict(zip(tensors.steps, tensors.values, strict=True))
+    start = plain.warmup_steps - 1
+    left = [(s, v - counted[s]) for s, v in zip(heap.steps, heap.values, strict=True) if s >= start and s in counted]
+    return movement_of(heap.metric, [s for s, _ in left], [v for _, v in left], policy) if left else None
 
 
 def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
@@ -124,6 +145,7 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
         return Assessment(subject=subject, warmup_steps=subject.warmup_steps, movements={}, sites=(), problems=problems)
     warmup = _settled(subject, policy)
     movements = {s.metric: movement_of_series(s, policy, start=warmup - 1) for s in subject.series if s.steps}
+    sites = _sites(subject, policy, start=warmup - 1)
     outside = _outside_heap(subject)
     if outside is not None:
         movements[OUTSIDE_HEAP] = movement_of_series(outside, policy, start=warmup - 1)
@@ -131,9 +153,16 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
         subject=subject,
         warmup_steps=warmup,
         movements=movements,
-        sites=_sites(subject, policy, start=warmup - 1),
+        sites=sites,
         problems=(),
+        survivors_grow=_survivors_grow(movements, sites, policy),
     )
+
+
+def _survivors_grow(movements: dict[str, Movement], sites: tuple[SiteMovement, ...], policy: Policy) -> bool:
+    total, number = movements.get("leak.bytes"), movements.get("leak.tensors")
+    larger = total is not None and total.grows and total.one_way >= policy.least_one_way
+    return larger or (number is not None and number.grows) or any(s.grows for s in sites)
 
 
 def _settled(subject: SubjectRecord, policy: Policy) -> int:
@@ -176,11 +205,8 @@ def _sites(subject: SubjectRecord, policy: Policy, *, start: int) -> tuple[SiteM
         steps, storages, sizes = site.steps[first:], site.storages[first:], site.bytes[first:]
         if not steps or (max(storages) == storages[0] and max(sizes) == sizes[0]):
             continue  # most sites of most programs: nothing was ever added
-        found.append(
-            SiteMovement(
-                site=site,
-                storages=movement_of("leak.tensors", steps, storages, policy),
-                bytes=movement_of("leak.bytes", steps, sizes, policy),
-            )
-        )
+        number = movement_of("leak.tensors", steps, storages, policy)
+        size = movement_of("leak.bytes", steps, sizes, policy)
+        larger = size.grows and size.one_way >= policy.least_one_way
+        found.append(SiteMovement(site=site, storages=number, bytes=size, replaced_by_larger=larger))
     return tuple(found)

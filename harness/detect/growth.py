@@ -12,10 +12,14 @@ from harness.model.metric import metric as metric_of
 from harness.model.series import Growth, Series, Trend
 from harness.stats.noise import local_noise
 from harness.stats.slowing import slowing
+from harness.stats.steadiness import forward_share, one_way_share
 from harness.stats.trend import RobustTrend, rising_probability, robust_trend
 from harness.stats.windows import Numbers, block_medians, peaks_rising
 
 __all__ = ["Movement", "movement_of", "movement_of_series"]
+
+_CERTAIN = 1e-3
+"""A trend's p value below which a rise is no chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +28,8 @@ class Movement:
 
     ``rise`` is the level at the end less the level at the start; ``last_rise`` the step of the last rise that
     stands out of ``noise``; ``rises`` how many there were, ``largest_rise`` the
-    largest between two readings. ``p``: the probability of such a trend in a trendless series
-    (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
+    largest between two readings; ``one_way`` is the net rise as a share of all movement. ``p``: the probability of such
+    a trend in a trendless series (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
     bounded or flat cannot be told apart yet, and more steps would tell.
     """
 
@@ -39,9 +43,15 @@ class Movement:
     rises: int
     last_rise: int | None
     largest_rise: float = 0.0
+    one_way: float = 0.0
     p: float = 1.0
     slowing: bool = False
     doubtful: bool = False
+
+    @property
+    def unsettled(self) -> bool:
+        """It rose for certain, and nobody can tell whether it still does."""
+        return self.doubtful and self.growth.trend == "noisy" and self.growth.low > 0 and self.p <= _CERTAIN
 
     @property
     def grows(self) -> bool:
@@ -127,6 +137,7 @@ class _Judged:
             rises=len(self.peaks),
             last_rise=int(self.peaks[-1]) if len(self.peaks) else None,
             largest_rise=float(np.diff(self.y).max()),
+            one_way=one_way_share(self.y),
             p=self.trend.p_rising,
             slowing=word == "growing" and self._slows(),
             doubtful=doubtful,
@@ -137,7 +148,7 @@ class _Judged:
         if big and self._rises_quietly():
             return "growing", False
         if big and self._rises_in_noise():
-            return ("growing", False) if self._still_rises_in_noise() else ("bounded", True)
+            return self._lately()
         if self.rise >= max(self.policy.peak_over_noise * self.noise, self.least * self.span):
             return "bounded", self._stopped_lately()
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
@@ -154,7 +165,7 @@ class _Judged:
     def _rises_quietly(self) -> bool:
         """Rises that stand out of the noise, in every quarter, twice in the last, and none of them undone."""
         peaks = self.peaks
-        if len(peaks) < self.policy.least_rises:
+        if len(peaks) < self.policy.least_rises or not self._never_undone():
             return False
         quarters = np.floor(4 * (peaks - self.x[0]) / (self.span + 1))
         if len(set(quarters)) < 4 or (quarters == 3).sum() < 2:
@@ -167,6 +178,10 @@ class _Judged:
         recent = self.y[self.x >= self._quarter()].max() - self.y[self.x < self._quarter()].max()
         return bool(kept and recent >= self.policy.recent_share * self.trend.slope * self.span / 4)
 
+    def _never_undone(self) -> bool:
+        level = -max(self.noise, self.policy.least_jump(self.metric))
+        return forward_share(self.y, tolerance=level) >= self.policy.forward_share
+
     def _rises_in_noise(self) -> bool:
         policy = self.policy
         _, medians = block_medians(self.x, self.y, 12 if len(self.x) >= 24 else len(self.x))
@@ -174,19 +189,23 @@ class _Judged:
             rising_probability(medians) <= policy.block_p
             and self.trend.p_rising <= policy.point_p
             and self.trend.low > 0
+            and forward_share(self.y) >= self.policy.forward_share
             and self.trend.slope * self.span >= policy.least_rise_over_noise * self.noise
         )
 
-    def _still_rises_in_noise(self) -> bool:
-        """The last quarter rises too, significantly, and nearly as fast as the whole."""
+    def _lately(self) -> tuple[Trend, bool]:
+        """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole), it is
+        over, or neither can be told."""
+        least = self.policy.recent_share * self.trend.slope
         late = self.x >= self._quarter()
         if late.sum() < 6:
             before = (self.x < self._quarter()) & (self.x >= self.x[-1] - self.span / 2)
-            rise = np.median(self.y[late]) - np.median(self.y[before])
-            return bool(rise >= self.policy.recent_share * self.trend.slope * self.span / 4)
+            rise = float(np.median(self.y[late]) - np.median(self.y[before]))
+            return ("growing", False) if rise >= least * self.span / 4 else ("bounded", True)
         recent = robust_trend(self.x[late], self.y[late])
-        fast = recent.slope >= self.policy.recent_share * self.trend.slope
-        return fast and recent.p_rising <= self.policy.recent_p
+        if recent.slope >= least and recent.p_rising <= self.policy.recent_p:
+            return "growing", False
+        return ("bounded", self._stopped_lately()) if recent.high < least else ("noisy", True)
 
     def _stopped_lately(self) -> bool:
         """Quiet for less time than it grew for: then the next rise may yet come."""

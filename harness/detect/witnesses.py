@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.detect.assessment import OUTSIDE_HEAP, Assessment, Evidence
 from harness.detect.growth import Movement
 from harness.detect.policy import Policy
-from harness.detect.wording import grew, rate, title
+from harness.detect.wording import grew, rate, span_of, title
 from harness.model.allocation import SiteRecord
 from harness.model.series import Growth
 
@@ -82,6 +82,9 @@ def counts(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
             yield Claim(movement=movement, reasons=(grew(movement),))
 
 
+_WHERE_TENSORS_LIE = ("heap.used", "shm.bytes", "rss.shared", "rss.anon", "device.allocated")
+
+
 def tensors(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
     """The ledger is exact: survivors that grow to the end are a leak, unless the plain subject shows otherwise."""
     ledger = evidence.ledger
@@ -94,7 +97,9 @@ def tensors(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
     if not sites and not ledger.grows("leak.bytes"):
         return
     leading = total if total.grows or not sites else sites[0].leading
-    against = _contradiction(leading, evidence, policy)
+    if _stopped_without_ledger(total, evidence):
+        return  # the undisturbed subject ran on, and shows where the fill ends
+    against = _contradiction(total, evidence, policy)
     if against is not None:
         yield Doubt(movement=total, reason=f"{grew(leading)} under the ledger, but {against}")
         return
@@ -111,21 +116,34 @@ def _moved_elsewhere(storages: Movement, ledger: Assessment) -> bool:
     return total is not None and storages.grows and total.growth.high < 0.25 * storages.growth.per_step
 
 
+def _stopped_without_ledger(tensors: Movement, evidence: Evidence) -> bool:
+    """The plain subject, which is faster, went on for longer than the ledger's, and its heap stopped growing."""
+    plain = evidence.plain
+    heap = plain.find("heap.used") if plain is not None else None
+    return heap is not None and heap.growth.trend == "bounded" and heap.end > tensors.end and heap.still_for > 0
+
+
 def _contradiction(tensors: Movement, evidence: Evidence, policy: Policy) -> str | None:
-    """Nothing in the undisturbed subject grows by the bytes that the ledger counted (CPU memory only)."""
+    """Why the undisturbed subject does not bear out what the ledger counted (of CPU memory); None where it does.
+
+    Where it ran for longer, it must itself be growing; else it must only not exclude the growth.
+    """
     plain = evidence.plain
     heap = plain.find("heap.used") if plain is not None and plain.sound else None
-    if plain is None or heap is None or tensors.growth.unit != "bytes":
+    if plain is None or heap is None or not tensors.grows:
         return None
     needed = policy.contradicting_share * tensors.growth.per_step
-    elsewhere = ("shm.bytes", "rss.shared", "rss.anon", "mapped.private", "rss.file", "device.allocated")
-    if heap.growth.high >= needed or any(
-        plain.movements[m].growth.high >= needed for m in elsewhere if m in plain.movements
-    ):
+    kin = [m for m in (plain.find(name) for name in _WHERE_TENSORS_LIE) if m is not None]
+    if heap.end > 1.25 * tensors.end:
+        needed = policy.recent_share * tensors.growth.per_step
+        bears_out = any(m.grows and m.growth.per_step >= needed for m in kin)
+    else:
+        bears_out = any(m.growth.high >= needed for m in kin)
+    if bears_out:
         return None
     return (
-        f"nothing grows without it: {title('heap.used')} moves by {rate(heap.growth.per_step, 'bytes')} at most "
-        f"{rate(heap.growth.high, 'bytes')} there"
+        f"{title('heap.used')} moved by {rate(heap.growth.per_step, 'bytes')} (at most "
+        f"{rate(heap.growth.high, 'bytes')}) over {span_of(heap)} without it"
     )
 
 
@@ -147,7 +165,14 @@ def _turnover(site: SiteRecord) -> str:
 def heap(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
     """The C heap grows; tensors, Python, a second run, or the kernel's view must agree."""
     main = evidence.main
-    if main is None or not main.grows("heap.used"):
+    moved = main.find("heap.used") if main is not None else None
+    if main is None or moved is None:
+        return
+    if _passes_through_tensors(moved, evidence, policy):
+        return
+    if moved.unsettled:
+        yield Doubt(movement=moved, reason=f"{grew(moved)}, and the noise hides whether it still grows")
+    if not moved.grows:
         return
     if main.subject.role == "ledger" and main.survivors_grow:
         return  # its heap holds our own entries for the survivors, which are claimed already
@@ -157,6 +182,14 @@ def heap(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
         yield Doubt(movement=movement, reason=f"{grew(movement)}, and no second measurement confirms it")
     else:
         yield Claim(movement=movement, reasons=(grew(movement), agreed))
+
+
+def _passes_through_tensors(heap: Movement, evidence: Evidence, policy: Policy) -> bool:
+    """The heap follows the live tensors, and no line's survivors grow: a ring buffer of various sizes, a batch."""
+    beside = evidence.beside_tensors
+    if beside is None or evidence.ledger is None or evidence.ledger.survivors_grow or beside.span < heap.span / 2:
+        return False
+    return beside.growth.high < policy.agreeing_share * heap.growth.per_step
 
 
 def _second_of_heap(first: Movement, main: Assessment, evidence: Evidence, policy: Policy) -> str | None:
