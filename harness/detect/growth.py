@@ -149,9 +149,10 @@ class _Judged:
             return "growing", False
         if big and self._rises_in_noise():
             return self._lately()
-        if self.rise >= max(self.policy.peak_over_noise * self.noise, self.least * self.span):
-            return "bounded", self._stopped_lately()
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
+        if self.rise >= max(self.policy.peak_over_noise * self.noise, self.least * self.span):
+            lately = self._lately()
+            return lately if lately[0] == "bounded" else ("noisy", suspicious)
         if suspicious or self.trend.high > self.least:
             return "noisy", suspicious
         return "flat", False
@@ -196,16 +197,16 @@ class _Judged:
     def _lately(self) -> tuple[Trend, bool]:
         """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole), it is
         over, or neither can be told."""
-        least = self.policy.recent_share * self.trend.slope
+        least = self.policy.recent_share * max(self.trend.slope, self.rise / self.span)
         late = self.x >= self._quarter()
         if late.sum() < 6:
             before = (self.x < self._quarter()) & (self.x >= self.x[-1] - self.span / 2)
             rise = float(np.median(self.y[late]) - np.median(self.y[before]))
-            return ("growing", False) if rise >= least * self.span / 4 else ("bounded", True)
+            return ("growing", False) if rise >= least * self.span / 4 else ("bounded", self._stopped_lately())
         recent = robust_trend(self.x[late], self.y[late])
         if recent.slope >= least and recent.p_rising <= self.policy.recent_p:
             return "growing", False
-        return ("bounded", self._stopped_lately()) if recent.high < least else ("noisy", True)
+        return ("bounded", self._stopped_lately()) if recent.high <= least else ("noisy", True)
 
     def _stopped_lately(self) -> bool:
         """Quiet for less time than it grew for: then the next rise may yet come."""

@@ -147,6 +147,11 @@ def _contradiction(tensors: Movement, evidence: Evidence, policy: Policy) -> str
     )
 
 
+def _contradicted(evidence: Evidence, policy: Policy) -> bool:
+    total = evidence.ledger.find("leak.bytes") if evidence.ledger is not None else None
+    return total is not None and _contradiction(total, evidence, policy) is not None
+
+
 def _where(site: SiteRecord) -> str:
     if not site.frames:
         return f" from {site.operator}"
@@ -174,6 +179,8 @@ def heap(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
         yield Doubt(movement=moved, reason=f"{grew(moved)}, and the noise hides whether it still grows")
     if not moved.grows:
         return
+    if evidence.ledger is not None and evidence.ledger.survivors_grow and _contradicted(evidence, policy):
+        return  # the same question, raised already
     if main.subject.role == "ledger" and main.survivors_grow:
         return  # its heap holds our own entries for the survivors, which are claimed already
     movement = main.movements["heap.used"]
@@ -187,7 +194,10 @@ def heap(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
 def _passes_through_tensors(heap: Movement, evidence: Evidence, policy: Policy) -> bool:
     """The heap follows the live tensors, and no line's survivors grow: a ring buffer of various sizes, a batch."""
     beside = evidence.beside_tensors
-    if beside is None or evidence.ledger is None or evidence.ledger.survivors_grow or beside.span < heap.span / 2:
+    ledger = evidence.ledger
+    if beside is None or ledger is None or ledger.survivors_grow or beside.span < heap.span / 2:
+        return False
+    if any(ledger.movements[m].doubtful for m in ("leak.bytes", "leak.tensors") if m in ledger.movements):
         return False
     return beside.growth.high < policy.agreeing_share * heap.growth.per_step
 
