@@ -37,15 +37,22 @@ def main() -> None:
     reader = _Reader(WIRE_FD)
     first = reader.next()
     assert isinstance(first, wire.Launch)
-    run_job(first.job, reader)
+    import torch  # noqa: F401 - before the heap is frozen, as the server does it for its forks
+
+    gc.collect()
+    gc.freeze()
+    run_job(first.job, reader, frozen=gc.get_freeze_count())
 
 
-def run_job(job: wire.Job, reader: _Reader | None = None) -> None:
-    """Run the job and end the process. Never returns: what a fork inherited must not run on after it."""
+def run_job(job: wire.Job, reader: _Reader | None = None, *, frozen: int = 0) -> None:
+    """Run the job and end the process. Never returns: what a fork inherited must not run on after it.
+
+    *frozen* is how many objects lie in the collector's permanent generation already.
+    """
     code = 0
     try:
-        _Subject(job, reader or _Reader(WIRE_FD)).run()
-    except OSError:
+        _Subject(job, reader or _Reader(WIRE_FD), frozen).run()
+    except ConnectionError:
         code = 1  # the parent is gone, and nobody is left to tell
     except BaseException:
         code = 1
@@ -75,8 +82,9 @@ class _Reader:
 
 
 class _Subject:
-    def __init__(self, job: wire.Job, reader: _Reader) -> None:
+    def __init__(self, job: wire.Job, reader: _Reader, frozen: int) -> None:
         self._job = job
+        self._frozen = frozen
         self._reader = reader
         self._pid = os.getpid()
         self._started = False
@@ -89,7 +97,6 @@ class _Subject:
         self._send(wire.Ready(pid=self._pid))
         _prepare(self._job)
         instruments, absent = working_instruments()
-        frozen = gc.get_freeze_count()
         ledger = self._start_ledger()  # before the import, so that what the file allocates then is seen too
         ending = self._guarded(self._load)
         if self._scenario is not None:
@@ -104,7 +111,7 @@ class _Subject:
                 started=self._started,
                 faults=(*self._faults, *(f for o in self._observers for f in o.faults())),
                 collector_enabled=gc.isenabled(),
-                frozen_growth=max(0, gc.get_freeze_count() - frozen),
+                frozen_growth=max(0, gc.get_freeze_count() - self._frozen),
                 trimmed_bytes=None,
             )
         )
@@ -216,9 +223,6 @@ def _prepare(job: wire.Job) -> None:
     import torch
 
     torch.manual_seed(job.seed)
-    if not gc.get_freeze_count():  # a fresh interpreter: a fork has had this done by the server
-        gc.collect()
-        gc.freeze()
     if job.memory_limit_bytes is not None:
         own = psutil.Process().memory_info().data
         limit = own + job.memory_limit_bytes

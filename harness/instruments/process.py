@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import psutil
@@ -59,13 +60,10 @@ class UniqueMemory:
         self._process = psutil.Process()
 
     def absence(self) -> str | None:
-        """Somebody else's limits can forbid it; then the reading says why."""
-        try:
-            self._process.memory_full_info()
-        except (psutil.Error, OSError) as error:
-            return f"unique memory cannot be read: {error}"
-        return None
+        """None where psutil can ask for it; a reading that is refused is left out."""
+        return None if hasattr(self._process, "memory_full_info") else "unique memory cannot be read here"
 
     def read(self, into: dict[str, int]) -> None:
         """Bytes."""
-        into["rss.unique"] = self._process.memory_full_info().uss
+        with contextlib.suppress(psutil.Error, OSError):
+            into["rss.unique"] = self._process.memory_full_info().uss
