@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -14,21 +14,27 @@ Numbers = NDArray[Any]
 
 
 def blocks(count: int, most: int) -> list[slice]:
-    """At most *most* pieces of nearly equal length that cover *count* points."""
-    pieces = min(count, most)
-    edges = [count * k // pieces for k in range(pieces + 1)] if pieces else []
-    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+    """At most *most* pieces that cover *count* points: equal ones, counted from the end, so that only the first one can
+    be shorter."""
+    if count == 0:
+        return []
+    size = math.ceil(count / most)
+    first = count % size or size
+    return [slice(0, first), *(slice(k, k + size) for k in range(first, count, size))]
 
 
 def block_medians(x: Numbers, y: Numbers, most: int) -> tuple[Numbers, Numbers]:
-    """The series with at most *most* points: the medians of equal pieces, or itself where it is short enough."""
+    """The series with at most *most* points: the medians of its :func:`blocks`, or itself where it is short enough."""
     if len(x) <= most:
         return x, y
-    pieces = blocks(len(x), most)
-    return (
-        np.array([float(np.median(x[p])) for p in pieces]),
-        np.array([float(np.median(y[p])) for p in pieces]),
-    )
+    return _medians(x, most), _medians(y, most)
+
+
+def _medians(values: Numbers, most: int) -> Numbers:
+    first, *others = blocks(len(values), most)
+    size = others[0].stop - others[0].start
+    rest = np.median(values[first.stop :].reshape(-1, size), axis=1)
+    return np.concatenate([[np.median(values[first])], rest])
 
 
 def peaks_rising(x: Numbers, y: Numbers, tolerance: float) -> Numbers:
