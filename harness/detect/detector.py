@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from harness.detect.assessment import OUTSIDE_HEAP, Assessment, Evidence, assess_recording
+from harness.detect.assessment import Assessment, Evidence, assess_recording
 from harness.detect.faults import fault_note, is_expected, split_faults
 from harness.detect.growth import Movement
 from harness.detect.health import ledger_problem
 from harness.detect.look_alikes import look_alikes
+from harness.detect.movements import OUTSIDE_HEAP
 from harness.detect.policy import DEFAULT, Policy
 from harness.detect.sequential import open_question
 from harness.detect.suspects import suspects_of
@@ -99,11 +100,11 @@ def _why_stable(evidence: Evidence) -> tuple[str, ...]:
 
 def _movements(evidence: Evidence) -> dict[str, Movement]:
     """The counters of the main subject, the tensors of the ledger's."""
-    main = dict(evidence.main.movements) if evidence.main is not None else {}
+    main = evidence.main.movements if evidence.main is not None else {}
+    found = {metric: main[metric] for metric in main if metric != OUTSIDE_HEAP}
     if evidence.ledger is not None:
-        main.update({m: v for m, v in evidence.ledger.movements.items() if m in _TENSOR_METRICS})
-    main.pop(OUTSIDE_HEAP, None)
-    return main
+        found |= {m: evidence.ledger.movements[m] for m in evidence.ledger.movements if m in _TENSOR_METRICS}
+    return found
 
 
 def _growth(evidence: Evidence) -> dict[str, Growth]:

@@ -195,8 +195,8 @@ class _Judged:
         )
 
     def _lately(self) -> tuple[Trend, bool]:
-        """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole), it is
-        over, or neither can be told."""
+        """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole; the last
+        half as well), it is over, or neither can be told."""
         least = self.policy.recent_share * max(self.trend.slope, self.rise / self.span)
         late = self.x >= self._quarter()
         if late.sum() < 6:
@@ -204,9 +204,14 @@ class _Judged:
             rise = float(np.median(self.y[late]) - np.median(self.y[before]))
             return ("growing", False) if rise >= least * self.span / 4 else ("bounded", self._stopped_lately())
         recent = robust_trend(self.x[late], self.y[late])
-        if recent.slope >= least and recent.p_rising <= self.policy.recent_p:
+        if recent.slope >= least and recent.p_rising <= self.policy.recent_p and self._half_rises(least):
             return "growing", False
         return ("bounded", self._stopped_lately()) if recent.high <= least else ("noisy", True)
+
+    def _half_rises(self, least: float) -> bool:
+        """A single late jump tilts a quarter, and not the half."""
+        late = self.x >= self.x[-1] - self.span / 2
+        return robust_trend(self.x[late], self.y[late]).slope >= least
 
     def _stopped_lately(self) -> bool:
         """Quiet for less time than it grew for: then the next rise may yet come."""

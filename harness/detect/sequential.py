@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from harness.detect.assessment import OUTSIDE_HEAP, Assessment, assess
+from collections.abc import Iterator
+
+from harness.detect.assessment import Assessment, assess
 from harness.detect.growth import Movement
+from harness.detect.movements import OUTSIDE_HEAP
 from harness.detect.policy import DEFAULT, Policy
 from harness.detect.uncollected import fell_back
 from harness.detect.wording import title
@@ -39,21 +42,22 @@ def open_question(assessment: Assessment, policy: Policy) -> str | None:
         return None  # a process costs tens of MB: once it is a leak, no more of them
     if measured >= policy.checkpoints[-1]:
         return None
-    for movement in _watched(assessment, policy):
+    for movement in _watched(assessment, policy):  # one by one: the first open question is enough
         question = _question(movement, measured, policy)
         if question is not None:
             return question
     return _too_early_to_call_flat(assessment, policy)
 
 
-def _watched(assessment: Assessment, policy: Policy) -> list[Movement]:
+def _watched(assessment: Assessment, policy: Policy) -> Iterator[Movement]:
     metrics = [*_TENSORS, *_DEVICE]
     if assessment.subject.role != "ledger":
         metrics += [*_COUNTS, *_MEMORY]  # a ledger's own heap is a second witness, and shows enough in few steps
     if assessment.subject.role == "uncollected" and fell_back(assessment, policy):
-        return []
-    found = [m for m in (assessment.find(metric) for metric in metrics) if m is not None]
-    return [*found, *(m for s in assessment.sites for m in (s.storages, s.bytes))]
+        return
+    yield from (m for m in map(assessment.find, metrics) if m is not None)
+    for site in assessment.sites:
+        yield from (site.storages, site.bytes)
 
 
 def _question(movement: Movement, measured: int, policy: Policy) -> str | None:

@@ -12,6 +12,7 @@ __all__ = ["local_noise"]
 def local_noise(x: Numbers, y: Numbers, *, pieces: int = 8) -> float:
     """A robust standard deviation (y's unit) around straight lines through *pieces* parts of the series.
 
+    A line goes through the medians of its part's two halves, so that rare high peaks do not tilt it.
     1.4826 times the median absolute residual equals the standard deviation for normal noise (F. R. Hampel, JASA 69
     (1974) 383-393), and up to half of the points may be spikes. 0.0 where there is nothing to measure it by.
     """
@@ -20,8 +21,8 @@ def local_noise(x: Numbers, y: Numbers, *, pieces: int = 8) -> float:
         part_x, part_y = x[piece], y[piece]
         if len(part_x) < 3:
             continue
-        centred = part_x - part_x.mean()
-        slope = float(centred @ part_y) / float(centred @ centred)
-        line = part_y - slope * centred
+        middle = len(part_x) // 2
+        run = float(np.median(part_x[middle:]) - np.median(part_x[:middle]))
+        line = part_y - (np.median(part_y[middle:]) - np.median(part_y[:middle])) / run * part_x
         residuals.append(line - np.median(line))
     return 1.4826 * float(np.median(np.abs(np.concatenate(residuals)))) if residuals else 0.0
