@@ -33,7 +33,7 @@ def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = Fals
     collection = late_collection(evidence, policy)
     if isinstance(collection, Claim):
         claims = (*claims, collection)
-    outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding)
+    outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding, policy)
     alike = look_alikes(evidence, policy, leaks=outcome == "leak")
     if isinstance(collection, LookAlike):
         alike = (collection, *alike)
@@ -56,13 +56,14 @@ def _outcome(
     claims: tuple[Claim, ...],
     doubts: tuple[Doubt, ...],
     deciding: tuple[FaultRecord, ...],
+    policy: Policy,
 ) -> tuple[Outcome, tuple[str, ...]]:
     expected = [f for f in deciding if is_expected(f, recording.scenario.expected)]
     if expected:
         return "fault", tuple(f.explanation for f in expected)
     ending = _bad_ending(evidence, recording)
     if claims:
-        return "leak", (*(r for c in claims for r in c.reasons), *ending)
+        return "leak", (*(r for c in claims for r in c.reasons), *_still_open(claims, policy), *ending)
     if deciding:
         return "fault", (*(f.explanation for f in deciding), *ending)
     main = evidence.main
@@ -75,6 +76,15 @@ def _outcome(
     if doubts:
         return "inconclusive", (*(d.reason for d in doubts), *ending)
     return "stable", (*_why_stable(evidence), *ending)
+
+
+def _still_open(claims: tuple[Claim, ...], policy: Policy) -> tuple[str, ...]:
+    """Said of a leak that was seen for less than its horizon: more steps could still make it a cache."""
+    seen, horizon = max((claim.movement.span + 1, policy.horizon(claim.metric)) for claim in claims)
+    if seen >= horizon:
+        return ()
+    reason = f"it was seen for only {seen} steps, and a cache that still fills looks the same: --steps {horizon} tells"
+    return (reason,)
 
 
 def _bad_ending(evidence: Evidence, recording: Recording) -> tuple[str, ...]:
@@ -131,7 +141,7 @@ def _notes(evidence: Evidence, others: tuple[FaultRecord, ...], policy: Policy) 
     small = _movements(evidence).get("python.bytes")
     if (
         small is not None
-        and small.growth.low >= 16
+        and small.growth.low >= policy.least_noted_bytes_per_step
         and small.growth.per_step < policy.least_bytes_per_step
         and small.p <= policy.block_p
     ):

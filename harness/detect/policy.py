@@ -32,6 +32,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     time_budget_s: float = 12.0
     """For one subject; spent before the last checkpoint, the verdict comes from what was seen."""
 
+    open_time_budget_s: float = 30.0
+    """The same where something is still open: a filling cache or a leak. Slow steps deserve more than a dozen."""
+
     flat_after: int = 120
     """Steps after which a program without growth is called stable: a late buffer (step 60) is then seen to stay one."""
 
@@ -48,6 +51,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     least_bytes_per_step: float = 256.0
     """Below, growth of plain objects is a note. The tool's own growth is below 16 bytes a step."""
+
+    least_noted_bytes_per_step: float = 64.0
+    """Below, growth of plain objects is not even a note: ordinary training loops show 20 to 60 bytes a step for their
+    first hundreds of steps, and none later."""
 
     least_rss_per_step: float = 1024.0
     """Resident memory moves in pages of 4 KiB: a quarter of a page a step is the least that 400 steps show."""

@@ -34,6 +34,7 @@ def suspects_of(claims: Sequence[Claim], evidence: Evidence, policy: Policy) -> 
             growth=c.own_growth or c.movement.growth,
             site=c.site,
             site_growth=c.site_movement.growth if c.site_movement is not None else None,
+            in_uncollected=c.in_uncollected,
         )
         for c in order
     )

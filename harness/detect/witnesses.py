@@ -19,13 +19,15 @@ __all__ = ["Claim", "Doubt", "examine"]
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """A channel that leaks, with its reasons. ``site`` stands for tensors, ``site_movement`` for its survivors;
-    ``own_growth`` is what is left of the growth when another claim explains a part of it."""
+    ``own_growth`` is what is left of the growth when another claim explains a part of it; ``in_uncollected``: it was
+    seen only where the collector was left to itself."""
 
     movement: Movement
     reasons: tuple[str, ...]
     site: SiteRecord | None = None
     site_movement: Movement | None = None
     own_growth: Growth | None = None
+    in_uncollected: bool = False
 
     @property
     def metric(self) -> str:
