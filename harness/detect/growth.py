@@ -117,8 +117,8 @@ class _Judged:
     def __init__(self, metric: str, unit: str, x: Numbers, y: Numbers, policy: Policy) -> None:
         self.metric, self.unit, self.x, self.y, self.policy = metric, unit, x, y, policy
         self.least = policy.least_effect(metric)
-        self.noise = local_noise(x, y)
         self.trend = robust_trend(x, y)
+        self.noise = local_noise(x, y, slope=self.trend.slope)
         self.span = float(x[-1] - x[0])
         self.peaks = peaks_rising(x, y, max(policy.peak_over_noise * self.noise, policy.least_jump(metric)))
         self.rise = self._level(x[-1] - self.span / 8, x[-1]) - float(np.median(y[: 1 + len(y) // 32]))
@@ -146,7 +146,7 @@ class _Judged:
     def _word(self) -> tuple[Trend, bool]:
         big = self.trend.slope >= self.least
         if big and self._rises_quietly():
-            return "growing", False
+            return ("bounded", True) if self._pauses() else ("growing", False)
         if big and self._rises_in_noise():
             return self._lately()
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
@@ -164,20 +164,22 @@ class _Judged:
         return float(self.x[-1] - self.span / 4)
 
     def _rises_quietly(self) -> bool:
-        """Rises that stand out of the noise, in every quarter, twice in the last, and none of them undone."""
-        peaks = self.peaks
-        if len(peaks) < self.policy.least_rises or not self._never_undone():
+        """Rises that stand out of the noise, all along, and none of them undone."""
+        if len(self.peaks) < self.policy.least_rises or not self._never_undone():
             return False
-        quarters = np.floor(4 * (peaks - self.x[0]) / (self.span + 1))
-        if len(set(quarters)) < 4 or (quarters == 3).sum() < 2:
-            return False
-        settled = peaks[peaks > self.x[0] + self.span / 4]
-        pause = np.diff(settled).max() if len(settled) > 1 else self.span
-        if self.x[-1] - peaks[-1] > self.policy.gap_factor * pause:
-            return False
+        quarters = np.bincount((4 * (self.peaks - self.x[0]) / (self.span + 1)).astype(int), minlength=4)
         kept = self.rise >= 0.5 * (self.y.max() - self.y[0])
-        recent = self.y[self.x >= self._quarter()].max() - self.y[self.x < self._quarter()].max()
-        return bool(kept and recent >= self.policy.recent_share * self.trend.slope * self.span / 4)
+        return bool(kept and quarters[:3].min() >= 1 and (quarters[3] >= 2 or self._pauses()))
+
+    def _pauses(self) -> bool:
+        """Quiet for much longer than between any two rises before, or rising only a little in the last quarter."""
+        settled = self.peaks[self.peaks > self.x[0] + self.span / 4]
+        pause = np.diff(settled).max() if len(settled) > 1 else self.span
+        if self.x[-1] - self.peaks[-1] > self.policy.gap_factor * pause:
+            return True
+        late = self.x >= self._quarter()
+        recent = self.y[late].max() - self.y[~late].max()
+        return bool(recent < self.policy.recent_share * self.trend.slope * self.span / 4)
 
     def _never_undone(self) -> bool:
         level = -max(self.noise, self.policy.least_jump(self.metric))

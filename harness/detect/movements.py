@@ -18,11 +18,17 @@ _STACK_BYTES = 8 << 20
 """What glibc maps for a thread's stack unless told otherwise, pthread_create(3)."""
 
 
+_COUNTED_BY_LEDGER = ("leak.bytes", "leak.tensors", "peak.tensors", "allocations.step")
+"""What an incomplete ledger cannot tell."""
+
+
 class Movements(Mapping[str, Movement]):
     """Movements of *subject*'s series from step *start* on."""
 
     def __init__(self, subject: SubjectRecord, policy: Policy, *, start: int) -> None:
-        self._series = {s.metric: s for s in subject.series if s.steps}
+        incomplete = subject.ledger is not None and subject.ledger.dropped > 0
+        unusable = _COUNTED_BY_LEDGER if incomplete else ()
+        self._series = {s.metric: s for s in subject.series if s.steps and s.metric not in unusable}
         outside = _outside_heap(subject)
         if outside is not None:
             self._series[OUTSIDE_HEAP] = outside

@@ -68,10 +68,10 @@ def _question(movement: Movement, measured: int, policy: Policy) -> str | None:
         if measured < policy.horizon(movement.metric):
             return f"{name}: still growing, a cache may still be filling"
         return None
-    if movement.unsettled or (movement.doubtful and measured < policy.general_horizon):
-        return f"{name}: growing or not cannot be told yet"
     if movement.doubtful and movement.growth.trend == "bounded":
         return f"{name}: stopped growing only {movement.still_for} steps ago"
+    if movement.unsettled or (movement.doubtful and measured < policy.general_horizon):
+        return f"{name}: growing or not cannot be told yet"
     return None
 
 
