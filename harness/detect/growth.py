@@ -167,15 +167,21 @@ class _Judged:
         """Rises that stand out of the noise, all along, and none of them undone."""
         if len(self.peaks) < self.policy.least_rises or not self._never_undone():
             return False
-        quarters = np.bincount((4 * (self.peaks - self.x[0]) / (self.span + 1)).astype(int), minlength=4)
+        counts = self._rises_by_quarter()
         kept = self.rise >= 0.5 * (self.y.max() - self.y[0])
-        return bool(kept and quarters[:3].min() >= 1 and (quarters[3] >= 2 or self._pauses()))
+        return bool(kept and counts[:3].min() >= 1 and (counts[3] >= 2 or self._pauses()))
+
+    def _rises_by_quarter(self) -> Numbers:
+        return np.bincount((4 * (self.peaks - self.x[0]) / (self.span + 1)).astype(int), minlength=4)
 
     def _pauses(self) -> bool:
-        """Quiet for much longer than between any two rises before, or rising only a little in the last quarter."""
+        """Quiet for much longer than between any two rises before, or rising only a little, or rarely, of late."""
         settled = self.peaks[self.peaks > self.x[0] + self.span / 4]
         pause = np.diff(settled).max() if len(settled) > 1 else self.span
         if self.x[-1] - self.peaks[-1] > self.policy.gap_factor * pause:
+            return True
+        counts = self._rises_by_quarter()
+        if counts[1:3].min() >= self.policy.many_rises and counts[3] < self.policy.recent_share * counts[1:3].mean():
             return True
         late = self.x >= self._quarter()
         recent = self.y[late].max() - self.y[~late].max()

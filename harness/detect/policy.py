@@ -94,6 +94,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     least_rises: int = 4
     """So many of them, spread over all quarters, are no longer a few one-time events."""
 
+    many_rises: int = 6
+    """In a quarter of the run: then their number is steady enough to be compared with the last quarter's."""
+
     recent_share: float = 0.35
     """The last quarter's slope as a share of the whole: below, the growth has stopped. 4 KiB a step under 256 KiB of
     noise gives 1 +- 0.22 over 100 steps, a plateau that began before the last quarter gives 0."""

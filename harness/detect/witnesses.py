@@ -200,7 +200,8 @@ def _passes_through_tensors(heap: Movement, evidence: Evidence, policy: Policy) 
     ledger = evidence.ledger
     if beside is None or ledger is None or ledger.survivors_grow or beside.span < heap.span / 2:
         return False
-    if any(ledger.movements[m].doubtful for m in ("leak.bytes", "leak.tensors") if m in ledger.movements):
+    number = ledger.find("leak.tensors")
+    if number is None or number.doubtful:
         return False
     return beside.growth.high < policy.agreeing_share * heap.growth.per_step
 
