@@ -15,11 +15,11 @@ from harness.capture.client import ForkServer
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
 from harness.capture.variant import Plan, record_variant
-from harness.detect.detector import judge
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import go_on
 from harness.diagnose import diagnose
 from harness.expectations import as_expected, compare
+from harness.judge.detector import judge
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import go_on
 from harness.model.environment import Environment, Tool
 from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport

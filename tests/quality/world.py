@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.detect.detector import judge
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import go_on
+from harness.judge.detector import judge
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import go_on
 from harness.model.recording import Role, SubjectRecord
 from harness.model.verdict import Verdict
 from tests.builders import ledger, recording, site, subject

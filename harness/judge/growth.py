@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.detect.policy import Policy
+from harness.judge.policy import Policy
 from harness.model.metric import metric as metric_of
 from harness.model.series import Growth, Series, Trend
 from harness.stats.noise import local_noise
@@ -30,7 +30,8 @@ class Movement:
     stands out of ``noise``; ``rises`` how many there were, ``largest_rise`` the
     largest between two readings; ``one_way`` is the net rise as a share of all movement. ``p``: the probability of such
     a trend in a trendless series (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
-    bounded or flat cannot be told apart yet, and more steps would tell.
+    bounded or flat cannot be told apart yet, and more steps would tell. ``after_fill``: only the second half was judged,
+    since a large fill before it would hide its growth.
     """
 
     metric: str
@@ -47,6 +48,7 @@ class Movement:
     p: float = 1.0
     slowing: bool = False
     doubtful: bool = False
+    after_fill: bool = False
 
     @property
     def unsettled(self) -> bool:
@@ -81,14 +83,23 @@ def movement_of_series(series: Series, policy: Policy, *, start: int) -> Movemen
 
 
 def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], policy: Policy) -> Movement:
-    """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that)."""
+    """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that).
+
+    What stopped growing may hide a slow leak behind a large fill: its second half is then judged by itself.
+    """
     unit = metric_of(metric).unit
     x, y = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
     if len(x) < policy.least_points:
         return _too_short(metric, unit, x, y)
     if y.min() == y.max():
         return _still(metric, unit, x)
-    return _Judged(metric, unit, x, y, policy).movement()
+    found = _Judged(metric, unit, x, y, policy).movement()
+    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps:
+        late = x >= x[0] + found.span / 2
+        tail = movement_of(metric, [int(s) for s in x[late]], y[late].tolist(), policy)
+        if tail.grows:
+            return replace(tail, after_fill=True)
+    return found
 
 
 def _still(metric: str, unit: str, x: Numbers) -> Movement:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.detect.growth import Movement, movement_of_series
-from harness.detect.policy import DEFAULT
+from harness.judge.growth import Movement, movement_of_series
+from harness.judge.policy import DEFAULT
 from tests.builders import MIB, fills, flat, jumps, line, saw_tooth, series, stairs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.detect.policy import DEFAULT
+from harness.judge.policy import DEFAULT
 from harness.model.metric import METRICS
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from harness.detect.assessment import Evidence
-from harness.detect.policy import Policy
-from harness.detect.witnesses import Claim
+from harness.judge.assessment import Evidence
+from harness.judge.policy import Policy
+from harness.judge.witnesses import Claim
 from harness.model.series import Growth
 from harness.model.verdict import Suspect
 

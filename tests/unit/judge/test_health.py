@@ -6,8 +6,8 @@ import math
 
 import msgspec
 
-from harness.detect.health import ledger_problem, problems_of
-from harness.detect.policy import DEFAULT
+from harness.judge.health import ledger_problem, problems_of
+from harness.judge.policy import DEFAULT
 from harness.model.series import Series
 from tests.builders import flat, ledger, site, subject
 

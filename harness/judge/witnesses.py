@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from harness.detect.assessment import Assessment, Evidence
-from harness.detect.growth import Movement
-from harness.detect.movements import OUTSIDE_HEAP
-from harness.detect.policy import Policy
-from harness.detect.wording import grew, rate, span_of, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.growth import Movement
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import Policy
+from harness.judge.wording import grew, rate, span_of, title
 from harness.model.allocation import SiteRecord
 from harness.model.series import Growth
 

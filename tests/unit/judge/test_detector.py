@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.detect.detector import judge
+from harness.judge.detector import judge
 from harness.model.allocation import SiteRecord
 from harness.model.expectation import Expectation
 from harness.model.recording import FaultRecord, Recording, SubjectRecord

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from harness.detect.assessment import Assessment, Evidence, assess_recording
-from harness.detect.faults import fault_note, is_expected, split_faults
-from harness.detect.growth import Movement
-from harness.detect.health import ledger_problem
-from harness.detect.look_alikes import look_alikes
-from harness.detect.movements import OUTSIDE_HEAP
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import open_question
-from harness.detect.suspects import suspects_of
-from harness.detect.uncollected import late_collection
-from harness.detect.witnesses import Claim, Doubt, examine
-from harness.detect.wording import grew, plain_flat, stopped
+from harness.judge.assessment import Assessment, Evidence, assess_recording
+from harness.judge.faults import fault_note, is_expected, split_faults
+from harness.judge.growth import Movement
+from harness.judge.health import ledger_problem
+from harness.judge.look_alikes import look_alikes
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import open_question
+from harness.judge.suspects import suspects_of
+from harness.judge.uncollected import late_collection
+from harness.judge.witnesses import Claim, Doubt, examine
+from harness.judge.wording import grew, plain_flat, stopped
 from harness.model.recording import FaultRecord, Recording
 from harness.model.series import Growth
 from harness.model.verdict import LookAlike, Outcome, Verdict

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.detect.assessment import Assessment, assess
-from harness.detect.growth import Movement
-from harness.detect.movements import OUTSIDE_HEAP
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.uncollected import fell_back
-from harness.detect.wording import title
+from harness.judge.assessment import Assessment, assess
+from harness.judge.growth import Movement
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.uncollected import fell_back
+from harness.judge.wording import title
 from harness.model.recording import SubjectRecord
 
 __all__ = ["go_on", "open_question"]
@@ -65,7 +65,7 @@ def _question(movement: Movement, measured: int, policy: Policy) -> str | None:
     if movement.growth.trend == "growing":
         if movement.slowing:
             return f"{name}: growth is slowing down"
-        if measured < policy.horizon(movement.metric):
+        if (movement.span if movement.after_fill else measured) < policy.horizon(movement.metric):
             return f"{name}: still growing, a cache may still be filling"
         return None
     if movement.doubtful and movement.growth.trend == "bounded":

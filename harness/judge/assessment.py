@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.detect.growth import Movement, movement_of
-from harness.detect.health import problems_of
-from harness.detect.movements import Movements
-from harness.detect.policy import Policy
+from harness.judge.growth import Movement, movement_of
+from harness.judge.health import problems_of
+from harness.judge.movements import Movements
+from harness.judge.policy import Policy
 from harness.model.allocation import SiteRecord
 from harness.model.recording import Recording, SubjectRecord
 from harness.stats.warmup import settled_from

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.detect.policy import DEFAULT
-from harness.detect.sequential import go_on
+from harness.judge.policy import DEFAULT
+from harness.judge.sequential import go_on
 from harness.model.recording import Role, SubjectRecord
 from tests.builders import fills, flat, ledger, line, saw_tooth, site, subject
 

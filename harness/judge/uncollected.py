@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.detect.assessment import Assessment, Evidence
-from harness.detect.growth import Movement
-from harness.detect.policy import Policy
-from harness.detect.witnesses import Claim
-from harness.detect.wording import grew, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.growth import Movement
+from harness.judge.policy import Policy
+from harness.judge.witnesses import Claim
+from harness.judge.wording import grew, title
 from harness.model.recording import SubjectRecord
 from harness.model.series import Series
 from harness.model.verdict import LookAlike

@@ -1,4 +1,4 @@
-"""Every threshold of the judgement, with its reason. Nothing else in ``detect`` has numbers of its own."""
+"""Every threshold of the judgement, with its reason. Nothing else in ``judge`` has numbers of its own."""
 
 from __future__ import annotations
 
@@ -107,10 +107,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     gap_factor: float = 3.0
     """Quiet for three times the longest pause between earlier rises: the growth has stopped."""
 
-    slowing_p: float = 0.005
-    slowing_share: float = 0.6
-    """Growth that dies away: rates that fall steadily, to this share or less. A fill of 400 random keys is at 0.4
-    after 400 steps; a straight line falls below by chance in fewer than 1 of 1,000."""
+    least_tail_steps: int = 200
+    """A slow leak behind a large fill is looked for in the second half, if that is so long."""
+
+    slowing_p: float = 0.002
+    slowing_share: float = 0.8
+    """Growth that dies away: rates that fall steadily, to this share or less. A fill of 400 random keys is at 0.4 after
+    400 steps, one of 1,000 at 0.7; a straight line gives so steady a fall by chance in 1 of 500."""
 
     agreeing_share: float = 0.25
     agreeing_p: float = 0.05
@@ -140,6 +143,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     most_suspects: int = 8
     """Sites named beyond these are the same leak's in practice."""
+
+    random_fill_share: float = 0.6
+    """A fill whose second half brought at most this share of its first was one of random keys, not of a row of entries."""
 
     single_share: float = 0.8
     """A rise in one step that makes up so much of all is a single allocation, not a fill."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from harness.detect.growth import Movement, movement_of_series
-from harness.detect.policy import Policy
+from harness.judge.growth import Movement, movement_of_series
+from harness.judge.policy import Policy
 from harness.model.recording import SubjectRecord
 from harness.model.series import Series
 
