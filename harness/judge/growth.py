@@ -30,8 +30,8 @@ class Movement:
     stands out of ``noise``; ``rises`` how many there were, ``largest_rise`` the
     largest between two readings; ``one_way`` is the net rise as a share of all movement. ``p``: the probability of such
     a trend in a trendless series (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
-    bounded or flat cannot be told apart yet, and more steps would tell. ``after_fill``: only the second half was judged,
-    since a large fill before it would hide its growth.
+    bounded or flat cannot be told apart yet, and more steps would tell. ``after_fill``: only the second half was
+    judged, since a large fill before it would hide its growth.
     """
 
     metric: str
@@ -85,7 +85,8 @@ def movement_of_series(series: Series, policy: Policy, *, start: int) -> Movemen
 def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], policy: Policy) -> Movement:
     """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that).
 
-    What stopped growing may hide a slow leak behind a large fill: its second half is then judged by itself.
+    What stopped growing may hide a slow leak behind a large fill: its second half is then judged by itself. (Not where
+    the rates die away: there the second half is the end of the fill.)
     """
     unit = metric_of(metric).unit
     x, y = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
@@ -93,8 +94,9 @@ def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], poli
         return _too_short(metric, unit, x, y)
     if y.min() == y.max():
         return _still(metric, unit, x)
-    found = _Judged(metric, unit, x, y, policy).movement()
-    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps:
+    judged = _Judged(metric, unit, x, y, policy)
+    found = judged.movement()
+    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps and not judged.slows():
         late = x >= x[0] + found.span / 2
         tail = movement_of(metric, [int(s) for s in x[late]], y[late].tolist(), policy)
         if tail.grows:
@@ -150,7 +152,7 @@ class _Judged:
             largest_rise=float(np.diff(self.y).max()),
             one_way=one_way_share(self.y),
             p=self.trend.p_rising,
-            slowing=word == "growing" and self._slows(),
+            slowing=word == "growing" and self.slows(),
             doubtful=doubtful,
         )
 
@@ -163,10 +165,16 @@ class _Judged:
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
         if self.rise >= max(self.policy.peak_over_noise * self.noise, self.least * self.span):
             lately = self._lately()
-            return lately if lately[0] == "bounded" else ("noisy", suspicious)
-        if suspicious or self.trend.high > self.least:
-            return "noisy", suspicious
-        return "flat", False
+            return lately if lately[0] == "bounded" else ("noisy", suspicious or self._starts_late())
+        doubtful = suspicious or self._starts_late()
+        return ("noisy", doubtful) if suspicious or self.trend.high > self.least else ("flat", doubtful)
+
+    def _starts_late(self) -> bool:
+        late = self.x >= self._quarter()
+        if late.sum() < 6:
+            return False
+        recent = robust_trend(self.x[late], self.y[late])
+        return recent.slope >= self.least and recent.p_rising <= self.policy.late_start_p
 
     def _level(self, first: float, last: float) -> float:
         return float(np.median(self.y[(self.x >= first) & (self.x <= last)]))
@@ -236,7 +244,7 @@ class _Judged:
         """Quiet for less time than it grew for: then the next rise may yet come."""
         return bool(len(self.peaks) and self.x[-1] - self.peaks[-1] < self.peaks[-1] - self.x[0])
 
-    def _slows(self) -> bool:
+    def slows(self) -> bool:
         dying = slowing(self.x, self.y)
         return dying.p <= self.policy.slowing_p and dying.end_share <= self.policy.slowing_share
 

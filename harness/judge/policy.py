@@ -85,6 +85,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Survivors that do not grow in number leak only where their bytes hardly ever fall (a tensor that is replaced by a
     longer one each step); a ring buffer of various sizes goes up and down."""
 
+    late_start_p: float = 0.005
+    """A last quarter that rises so improbably is worth more steps, even in a flat whole: leaks may start late."""
+
     least_rise_over_noise: float = 3.0
     """The whole rise against the noise's standard deviation. Slow noise shows spurious trends of up to 2-3."""
 
@@ -145,7 +148,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Sites named beyond these are the same leak's in practice."""
 
     random_fill_share: float = 0.6
-    """A fill whose second half brought at most this share of its first was one of random keys, not of a row of entries."""
+    """A fill whose second half brought at most this share of its first was one of random keys, not of equal steps."""
 
     single_share: float = 0.8
     """A rise in one step that makes up so much of all is a single allocation, not a fill."""
