@@ -95,7 +95,7 @@ python_totals(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
-    return Py_BuildValue("(LLLKK)", (long long)atomic_load(&counters.storages),
+    return Py_BuildValue("(LLLKK)", (long long)table_storages(),
                          (long long)atomic_load(&counters.bytes), (long long)atomic_load(&counters.peak_bytes),
                          (unsigned long long)atomic_load(&counters.allocations),
                          (unsigned long long)atomic_load(&counters.dropped));
