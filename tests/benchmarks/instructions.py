@@ -32,12 +32,12 @@ def child(width: int, depth: int | None) -> None:
     step = training_step(width)
     if depth is not None:
         NativeLedger(depth=depth).start()
-    for _ in range(4):
-        step()
-    subprocess.run(["callgrind_control", "-i", "on", str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
-    for _ in range(_STEPS):
-        step()
-    subprocess.run(["callgrind_control", "-i", "off", str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
+    for switch, steps in ((None, 4), ("on", _STEPS), ("off", 0)):
+        if switch is not None:
+            command = ["callgrind_control", "-i", switch, str(os.getpid())]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        for _ in range(steps):
+            step()  # warm-up and measurement on one line: a new line is a new site, and its first sight costs more
 
 
 def _counted(width: int, depth: int | None) -> float:

@@ -21,19 +21,21 @@ const bool frames_are_known = FRAMES_ARE_KNOWN;
 
 typedef _PyInterpreterFrame frame_type;
 
+static inline bool
+is_complete(const frame_type *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (frame->owner == FRAME_OWNED_BY_CSTACK) {
+        return false;
+    }
+#endif
+    return !_PyFrame_IsIncomplete((frame_type *)frame);
+}
+
 static inline frame_type *
 skip_incomplete(frame_type *frame)
 {
-    while (frame != NULL) {
-#if PY_VERSION_HEX >= 0x030C0000
-        if (frame->owner == FRAME_OWNED_BY_CSTACK) {
-            frame = frame->previous;
-            continue;
-        }
-#endif
-        if (!_PyFrame_IsIncomplete(frame)) {
-            break;
-        }
+    while (frame != NULL && __builtin_expect(!is_complete(frame), 0)) {
         frame = frame->previous;
     }
     return frame;
@@ -138,7 +140,7 @@ sample_of(const PyCodeObject *code)
     return sample(sample(hash, path, path_bytes), function, function_bytes);
 }
 
-static void
+__attribute__((noinline, cold)) static void
 get_to_know(PyCodeObject *code, code_seen *seen)
 {
     size_t path_bytes, function_bytes;
@@ -178,7 +180,7 @@ typedef struct {
     uint64_t key;
 } users_stack;
 
-static void
+static inline void
 walk(thread_caches *caches, frame_type *frame, users_stack *stack)
 {
     for (int walked = 0; frame != NULL && walked < MOST_FRAMES_WALKED && stack->count < frames_depth; walked++) {
@@ -196,7 +198,7 @@ walk(thread_caches *caches, frame_type *frame, users_stack *stack)
     }
 }
 
-static uint32_t
+__attribute__((noinline, cold)) static uint32_t
 first_sight(const users_stack *stack, uint64_t session)
 {
     site_frame frames[MOST_FRAMES_WALKED];

@@ -113,6 +113,7 @@ const char *slots_take(void);
 int slots_give_back(void);
 int slots_lost(void);
 int slots_count(void);
+PyObject *slots_as_python(void);
 
 /* -- hooks.c ---------------------------------------------------------------------------------------------------- */
 
@@ -208,7 +209,7 @@ extern ledger_counters counters;
 
 typedef enum { BOOKED, REFUSED, NOT_BOOKED } booking;
 
-booking table_enter(uint64_t session, record entry, uint64_t scope_number, char *sentence);
+booking table_enter(uint64_t session, record *entry, uint64_t scope_number, char *sentence);
 void table_leave(uint64_t session, void *address);
 bool table_find(uintptr_t address, record *found);
 /* Moves a record to another scope; false when nothing lives at the address. Budgets are counted, and refuse nothing. */

@@ -232,6 +232,23 @@ python_slots(PyObject *self, PyObject *args)
     return Py_BuildValue("(iin)", slots_count(), slots_lost(), (Py_ssize_t)table_memory());
 }
 
+static PyObject *
+python_slot_table(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return slots_as_python();
+}
+
+/* For tests: the addresses of the two hooks. */
+static PyObject *
+python_hooks(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)hook_alloc, (unsigned long long)(uintptr_t)hook_free);
+}
+
 /* For tests: *pairs* allocations and frees through the hooks, without the interpreter lock, *kept* alive at a time. */
 static PyObject *
 python_exercise(PyObject *self, PyObject *args)
@@ -298,6 +315,8 @@ static PyMethodDef methods[] = {
     {"walk", python_walk, METH_NOARGS, NULL},
     {"events", python_events, METH_O, NULL},
     {"slots", python_slots, METH_NOARGS, NULL},
+    {"slot_table", python_slot_table, METH_NOARGS, NULL},
+    {"hooks", python_hooks, METH_NOARGS, NULL},
     {"exercise", python_exercise, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
