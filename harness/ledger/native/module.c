@@ -225,6 +225,14 @@ python_events(PyObject *self, PyObject *since)
 }
 
 static PyObject *
+python_event_count(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return PyLong_FromUnsignedLongLong(events_now());
+}
+
+static PyObject *
 python_slots(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -314,6 +322,7 @@ static PyMethodDef methods[] = {
     {"site", python_site, METH_O, NULL},
     {"walk", python_walk, METH_NOARGS, NULL},
     {"events", python_events, METH_O, NULL},
+    {"event_count", python_event_count, METH_NOARGS, NULL},
     {"slots", python_slots, METH_NOARGS, NULL},
     {"slot_table", python_slot_table, METH_NOARGS, NULL},
     {"hooks", python_hooks, METH_NOARGS, NULL},
