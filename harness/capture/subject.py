@@ -163,10 +163,10 @@ class _Subject:
     def _start_ledger(self) -> Any:
         if self._job.role != "ledger":
             return None
-        from harness.capture.device_observer import DeviceObserver
-        from harness.capture.gradient_observer import GradientObserver
         import torch
 
+        from harness.capture.device_observer import DeviceObserver
+        from harness.capture.gradient_observer import GradientObserver
         from harness.capture.operator_watch import OperatorWatch
         from harness.ledger.start import why_not_native
 
