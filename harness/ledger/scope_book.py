@@ -1,0 +1,98 @@
+"""Who owns how much, for a ledger that keeps its books in Python: the dispatch ledger's half of scopes."""
+
+from __future__ import annotations
+
+import threading
+
+from harness.errors import UsageError
+from harness.ledger.protocol import Live, ScopeUse
+from harness.units import format_bytes
+
+__all__ = ["ScopeBook"]
+
+
+class _Scope:
+    __slots__ = ("budget", "bytes", "name", "parent", "storages", "tree_bytes", "tree_peak")
+
+    def __init__(self, name: str, parent: _Scope | None, budget: int | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.budget = budget
+        self.storages = 0
+        self.bytes: dict[str, int] = {}
+        self.tree_bytes = 0
+        self.tree_peak = 0
+
+
+class ScopeBook:
+    """Numbers as in :class:`harness.ledger.protocol.Ledger`. A forgotten scope's figures go on living with its parents:
+    what is alive in it still counts against their budgets."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, _Scope] = {0: _Scope("root", None, None)}
+        self._forgotten: dict[int, _Scope] = {}
+        self._here = threading.local()
+
+    def define(self, number: int, parent: int, *, name: str, budget_bytes: int | None) -> None:
+        if number in self._open:
+            raise UsageError(f"scope {number} is defined already", help="Every scope takes a number of its own.")
+        self._open[number] = _Scope(name, self._scope(parent), budget_bytes)
+
+    def enter(self, number: int) -> int:
+        self._scope(number)
+        before = getattr(self._here, "number", 0)
+        self._here.number = number
+        return before
+
+    def forget(self, number: int) -> None:
+        if number == 0:
+            raise UsageError("the root scope cannot be forgotten", help="It ends with the ledger.")
+        scope = self._scope(number)
+        del self._open[number]
+        if scope.storages:
+            self._forgotten[number] = scope
+
+    def here(self) -> int:
+        """The scope that this thread is in."""
+        number: int = getattr(self._here, "number", 0)
+        return number if number in self._open else 0
+
+    def live(self, number: int) -> Live:
+        scope = self._scope(number)
+        return Live(storages=scope.storages, bytes={device: n for device, n in scope.bytes.items() if n})
+
+    def use(self, number: int) -> ScopeUse | None:
+        scope = self._scope(number)
+        if scope.budget is None:
+            return None
+        return ScopeUse(budget_bytes=scope.budget, used_bytes=scope.tree_bytes, peak_bytes=scope.tree_peak)
+
+    def charge(self, number: int, device: str, size: int, *, storages: int) -> str | None:
+        """Book it. The sentence of the innermost budget that is exceeded by it, if one is."""
+        scope: _Scope | None = self._open.get(number) or self._forgotten[number]
+        assert scope is not None
+        scope.storages += storages
+        scope.bytes[device] = scope.bytes.get(device, 0) + size
+        if not scope.storages:
+            self._forgotten.pop(number, None)
+        exceeded = None
+        while scope is not None:
+            scope.tree_bytes += size
+            scope.tree_peak = max(scope.tree_peak, scope.tree_bytes)
+            if size > 0 and scope.budget is not None and scope.tree_bytes > scope.budget and exceeded is None:
+                exceeded = (
+                    f"scope {scope.name}: {format_bytes(size)} more would exceed its budget of "
+                    f"{format_bytes(scope.budget)} ({format_bytes(scope.tree_bytes - size)} in use)"
+                )
+            scope = scope.parent
+        return exceeded
+
+    def check(self, number: int) -> None:
+        """:class:`UsageError` if there is no such scope (any more)."""
+        self._scope(number)
+
+    def _scope(self, number: int) -> _Scope:
+        scope = self._open.get(number)
+        if scope is None:
+            raise UsageError(f"scope {number} is not defined, or is forgotten", help="Define it before it is used.")
+        return scope
