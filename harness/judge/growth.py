@@ -18,6 +18,8 @@ from harness.stats.windows import Numbers, block_medians, peaks_rising
 
 __all__ = ["Movement", "movement_of", "movement_of_series"]
 
+_LEDGERS = ("leak.bytes", "leak.tensors")
+
 _CERTAIN = 1e-3
 """A trend's p value below which a rise is no chance."""
 
@@ -245,8 +247,10 @@ class _Judged:
         return bool(len(self.peaks) and self.x[-1] - self.peaks[-1] < self.peaks[-1] - self.x[0])
 
     def slows(self) -> bool:
-        dying = slowing(self.x, self.y)
-        return dying.p <= self.policy.slowing_p and dying.end_share <= self.policy.slowing_share
+        policy, dying = self.policy, slowing(self.x, self.y)
+        if self.metric in _LEDGERS:
+            return dying.p <= policy.exact_slowing_p and dying.end_share <= policy.exact_slowing_share
+        return dying.p <= policy.slowing_p and dying.end_share <= policy.slowing_share
 
     def _steady_part(self, word: Trend) -> RobustTrend:
         """The slope that will go on: without a fast start, and for what stopped, since it stopped."""

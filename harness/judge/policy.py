@@ -147,6 +147,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     most_suspects: int = 8
     """Sites named beyond these are the same leak's in practice."""
 
+    exact_slowing_p: float = 0.02
+    exact_slowing_share: float = 0.9
+    """The same for tensors that the ledger counts: a straight line has no noise there and never falls below, so that a
+    fill of 1,000 random keys (0.7 after 400 steps) is seen."""
+
     random_fill_share: float = 0.6
     """A fill whose second half brought at most this share of its first was one of random keys, not of equal steps."""
 
