@@ -111,7 +111,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Quiet for three times the longest pause between earlier rises: the growth has stopped."""
 
     least_tail_steps: int = 200
-    """A slow leak behind a large fill is looked for in the second half, if that is so long."""
+    tail_slowing_p: float = 0.1
+    """A slow leak behind a large fill is looked for in the second half, if that is so long, and is none where it seems
+    to slow down: a cache of random keys has a long end."""
 
     slowing_p: float = 0.002
     slowing_share: float = 0.8
