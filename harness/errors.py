@@ -68,8 +68,12 @@ class CaptureError(HarnessError):
     """The measuring machinery itself failed: the server did not start, or its protocol broke (exit code 3).
 
     ``server_died`` is True where the process that starts subjects was lost under one: the next gets a new one.
+    ``only_this_subject`` is True where nothing keeps the next from being measured.
     """
 
-    def __init__(self, message: str, *, help: str = "", server_died: bool = False) -> None:
+    def __init__(
+        self, message: str, *, help: str = "", server_died: bool = False, only_this_subject: bool = False
+    ) -> None:
         super().__init__(message, help=help)
         self.server_died = server_died
+        self.only_this_subject = only_this_subject

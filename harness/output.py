@@ -81,7 +81,7 @@ def _target(folder: Path) -> Path:
         target = Path(os.path.realpath(folder))
         if target.exists() and not target.is_dir():
             raise UsageError(f"{folder}: a file, and a run needs a folder", help="Name a folder that is not there yet.")
-        if Path.cwd().is_relative_to(target):
+        if _is_where_we_are(target):
             raise UsageError(
                 f"{folder}: the folder that you are in cannot be replaced", help="Name a folder inside it: --out run."
             )
@@ -97,6 +97,13 @@ def _target(folder: Path) -> Path:
                 f"{folder}: {error.filename} is a file, not a folder", help="Name a folder that can be made."
             ) from error
     return target
+
+
+def _is_where_we_are(target: Path) -> bool:
+    try:
+        return Path.cwd().is_relative_to(target)
+    except FileNotFoundError:
+        return False  # what is there was removed
 
 
 def _foreign_entry(folder: Path) -> str | None:

@@ -16,6 +16,7 @@ from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
 from harness.capture.variant import Plan, record_variant
 from harness.diagnose import diagnose
+from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
 from harness.judge.detector import judge
 from harness.judge.policy import DEFAULT, Policy
@@ -71,9 +72,11 @@ def run_scenarios(
 ) -> Report:
     """Run every variant of *scenarios* in fresh processes and report; an interruption gives what is done so far.
 
-    *save* is handed each recording as soon as it is complete.
+    *save* is handed each recording as soon as it is complete. Where measuring itself fails, the report's ``errors``
+    say so, and what was measured before stays.
     """
     runs: list[RunReport] = []
+    errors: list[Problem] = []
     environment: Environment | None = None
     interrupted = False
     progress.begin(sum(len(scenario.variants) for scenario in scenarios))
@@ -83,14 +86,22 @@ def run_scenarios(
                 halves: list[RunReport] = []
                 for variant in scenario.variants:
                     progress.started(scenario.name, variant)
-                    recording = record_variant(
-                        server,
-                        scenario,
-                        variant,
-                        plan=_plan(options),
-                        next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
-                        on_progress=progress.stepped,
-                    )
+                    try:
+                        recording = record_variant(
+                            server,
+                            scenario,
+                            variant,
+                            plan=_plan(options),
+                            next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
+                            on_progress=progress.stepped,
+                        )
+                    except CaptureError as error:
+                        errors.append(
+                            Problem(target=f"{scenario.shown_path}::{variant}", message=str(error), help=error.help)
+                        )
+                        if error.only_this_subject:
+                            continue
+                        raise _StoppedError from error
                     if save is not None:
                         save(recording)
                     environment = environment or recording.environment
@@ -103,6 +114,8 @@ def run_scenarios(
                     runs[-2:] = compared(*halves)
     except KeyboardInterrupt:
         interrupted = True
+    except _StoppedError:
+        pass  # what the report's errors say
     finally:
         progress.end()
     return Report(
@@ -110,6 +123,7 @@ def run_scenarios(
         environment=environment or surroundings(options.seed),
         runs=tuple(runs),
         problems=tuple(problems),
+        errors=tuple(errors),
         interrupted=interrupted,
     )
 
@@ -143,6 +157,10 @@ def compared(step: RunReport, fixed: RunReport) -> tuple[RunReport, RunReport]:
     both = (msgspec.structs.replace(run, comparison=comparison) for run in (step, fixed))
     one, other = (msgspec.structs.replace(run, as_expected=as_expected(run)) for run in both)
     return one, other
+
+
+class _StoppedError(Exception):
+    """Nothing more can be measured."""
 
 
 class _StopRule:

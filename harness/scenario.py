@@ -13,6 +13,7 @@ SCENARIO = Scenario(
 
 from __future__ import annotations
 
+import sys
 from typing import cast
 
 import msgspec
@@ -95,6 +96,8 @@ def _one_of(what: str, value: str, known: tuple[str, ...]) -> str:
 
 
 def _ratio(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+    # Infinity too is refused: JSON has no word for it, and nothing is that much slower.
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 < cast("float", value) <= sys.float_info.max:
         raise ScenarioError(f"at_least={value!r} is not a ratio above 0", help="Write for example slower(at_least=4).")
     return float(cast("float", value))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import subprocess
 import sys
 import tempfile
+import uuid
 from types import TracebackType
 from typing import IO, Self
 
 import msgspec
 
 from harness.capture import wire
+from harness.capture.left_behind import end_marked
 from harness.errors import CaptureError
 
 __all__ = ["ForkServer", "SubjectHandle"]
+
+_MARK = "TORCH_LEAK_HARNESS_SERVER"
 
 
 class SubjectHandle(msgspec.Struct, kw_only=True, eq=False):
@@ -37,7 +42,8 @@ class ForkServer:
 
     With *preload* False the server imports nothing, for runs whose subjects are all fresh interpreters. The server
     lives in a session of its own, so that Ctrl-C reaches the parent alone. If the parent is killed, the server's
-    control socket closes, and it takes its subjects down with it.
+    control socket closes, and it takes its subjects down with it. If the server is killed, what its subjects started
+    is found by a mark in the environment, and ended from here.
     """
 
     def __init__(self, *, seed: int, preload: bool = True) -> None:
@@ -48,6 +54,7 @@ class ForkServer:
         self._errors: IO[bytes] | None = None
         self._frames = wire.FrameReader()
         self._serving = False
+        self._mark = uuid.uuid4().hex
 
     def __enter__(self) -> Self:
         return self
@@ -67,9 +74,16 @@ class ForkServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            if self._process.returncode != 0:
+                end_marked(_MARK, self._mark)
         if self._errors is not None:
             self._errors.close()
         self._process = self._control = self._errors = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether there is a server now."""
+        return self._control is not None
 
     @property
     def control(self) -> socket.socket:
@@ -81,15 +95,15 @@ class ForkServer:
         """Start a subject. :class:`CaptureError` when the server cannot be started."""
         if self._control is None:
             self._start()
+        assert self._control is not None
         ours, theirs = socket.socketpair()
         out, out_theirs = os.pipe()
         err, err_theirs = os.pipe()
         launch = wire.Launch(job=job, fresh_interpreter=fresh_interpreter)
         try:
-            socket.send_fds(self.control, [wire.encode(launch)], [theirs.fileno(), out_theirs, err_theirs])
+            socket.send_fds(self._control, [wire.encode(launch)], [theirs.fileno(), out_theirs, err_theirs])
         except OSError as error:
-            self.close()
-            raise self._failure("could not be asked for a process") from error
+            raise self._lost("could not be asked for a process") from error
         finally:
             theirs.close()
             os.close(out_theirs)
@@ -101,16 +115,23 @@ class ForkServer:
 
     def stop_subject(self) -> None:
         """End the present subject and all that it started; :meth:`news` tells when it is gone."""
-        with contextlib.suppress(OSError):
-            self.control.sendall(wire.encode(wire.Stop()))
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.sendall(wire.encode(wire.Stop()))
 
-    def news(self) -> list[wire.Message]:
-        """What the server says now (blocks when it says nothing); :class:`CaptureError` when it died."""
-        data = self.control.recv(65536)
+    def news(self, timeout_s: float | None = None) -> list[wire.Message]:
+        """What the server says now; :class:`CaptureError` when it died, or says nothing for *timeout_s*."""
+        ready, _, _ = select.select([self.control], [], [], timeout_s)
+        if not ready:
+            assert self._process is not None
+            self._process.kill()  # it was stopped, or hangs: its subject ends with it
+            raise self._lost("does not answer")
+        try:
+            data = self.control.recv(65536)
+        except ConnectionError:
+            data = b""
         if not data:
-            failure = self._failure("died")
-            self.close()
-            raise failure
+            raise self._lost("died")
         return self._frames.feed(data)
 
     def _start(self) -> None:
@@ -125,7 +146,7 @@ class ForkServer:
             stderr=self._errors,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
-            env={**os.environ, "PYTHONHASHSEED": str(self._seed)},
+            env={**os.environ, "PYTHONHASHSEED": str(self._seed), _MARK: self._mark},
         )
         theirs.close()
         self._control = ours
@@ -138,6 +159,12 @@ class ForkServer:
                     help="Try: python -c 'import torch'. If that works, run again with --start spawn.",
                 )
         self._serving = True
+
+    def _lost(self, what: str) -> CaptureError:
+        """The error that says what became of the server, once it and all that it started are gone."""
+        failure = self._failure(what)
+        self.close()
+        return failure
 
     def _failure(self, what: str) -> CaptureError:
         said = ""

@@ -12,13 +12,18 @@ import msgspec
 from harness.capture.bundled import bundled_folder, bundled_path, near_names
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.scenario_source import SourceLook, look
+from harness.errors import UsageError
 from harness.model.recording import Variant
 from harness.model.report import Problem
 
 __all__ = ["discover"]
 
 _LIST_HELP = "`harness list` shows the bundled scenarios."
+_NAME_HELP = "Rename it; or, where the locale is what cannot read it, run again with PYTHONUTF8=1."
 _STEP_HELP = "A scenario is a Python file with a module-level function: def step(i): ...  It is called once a step."
+
+
+_LARGEST = 64 << 20
 
 
 class _Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +40,13 @@ def discover(
     """The scenarios that *targets* lead to, each once, in the order asked for; and what led to none, with help.
 
     A path wins over a bundled scenario's name. A folder is searched to its depth in sorted order; one without any
-    scenario gives nothing, and is no problem. Raises nothing for anything that lies on disk.
+    scenario gives nothing, and is no problem. Raises nothing for anything that lies on disk; :class:`UsageError` where
+    the working directory does not.
     """
     found: dict[str, ScenarioFile] = {}
     problems: list[Problem] = []
     bundled = bundled_folder()
-    places = _Places(bundled=bundled, bundled_root=bundled.resolve(), here=os.getcwd())
+    places = _Places(bundled=bundled, bundled_root=bundled.resolve(), here=_working_folder())
     for target in targets or (str(bundled),):
         for result in _in_target(target, variant, places):
             if isinstance(result, Problem):
@@ -51,6 +57,15 @@ def discover(
             both = tuple(v for v in _variants("both") if v in (*first.variants, *result.variants))
             found[key] = msgspec.structs.replace(first, variants=both)
     return tuple(found.values()), tuple(problems)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError(
+            "the folder that you are in was removed", help="Go to one that is there (cd), and run this again."
+        ) from error
 
 
 def _in_target(target: str, variant: str, places: _Places) -> Iterator[ScenarioFile | Problem]:
@@ -135,9 +150,15 @@ def _look_at(path: str) -> SourceLook | Problem:
     shown = _shown(path)
     try:
         path.encode()
+        if (size := os.stat(path).st_size) > _LARGEST:
+            return Problem(
+                target=shown,
+                message=f"{shown}: {size >> 20} MiB is too large for a scenario",
+                help=f"At most {_LARGEST >> 20} MiB. Put data in files of its own.",
+            )
         seen = look(Path(path).read_bytes())
     except UnicodeEncodeError:
-        return Problem(target=shown, message=f"{shown}: its name is not valid UTF-8", help="Rename it.")
+        return Problem(target=shown, message=f"{shown}: its name is not valid UTF-8", help=_NAME_HELP)
     except OSError as error:
         return Problem(
             target=shown, message=f"{shown}: cannot be read: {error.strerror}", help="Check its permissions."

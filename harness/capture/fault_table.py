@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 
+from harness.capture.exception_text import text_of, users_traceback
 from harness.ledger.sites import is_users_file
 from harness.model.recording import FaultRecord
 
@@ -55,14 +56,15 @@ _OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of mem
 
 def fault_of(error: BaseException, step: int) -> FaultRecord | None:
     """The fault that *error* shows, at the innermost line of the user's own code; None where it is no known one."""
-    text = f"{type(error).__name__}: {error}"
+    said = text_of(error)
+    text = f"{type(error).__name__}: {said}"
     for fault, pattern, plain in _COMPILED:
         if pattern.search(text):
-            frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users_file(f.filename)]
+            frames = [f for f in traceback.extract_tb(users_traceback(error)) if is_users_file(f.filename)]
             at = frames[-1] if frames else None
             return FaultRecord(
                 fault=fault,
-                explanation=f"{plain}. torch says: {_first_line(str(error))}",
+                explanation=f"{plain}. torch says: {_first_line(said)}",
                 step=step,
                 raised=True,
                 path=at.filename if at else None,
@@ -76,7 +78,7 @@ def fault_of(error: BaseException, step: int) -> FaultRecord | None:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether *error* says that memory ran out: Python's, torch's, the C++ library's or the system's word for it."""
     return isinstance(error, MemoryError) or (
-        isinstance(error, (RuntimeError, OSError)) and _OUT_OF_MEMORY.search(str(error)) is not None
+        isinstance(error, (RuntimeError, OSError)) and _OUT_OF_MEMORY.search(text_of(error)) is not None
     )
 
 

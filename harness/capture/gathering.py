@@ -168,6 +168,15 @@ def without_our_frames(text: str) -> str:
 
 def ending_of_exit(code: int | None, signal: int | None) -> Ending:
     """How a process ended that did not say so itself: by an exit code, or by a signal."""
+    if code == wire.WIRE_LOST:
+        return Ending(
+            status="exited",
+            code=code,
+            detail=(
+                "the process can no longer tell what it measures: the scenario closed or replaced a descriptor that it "
+                "did not open (os.closerange, os.dup2); close only those that it opened"
+            ),
+        )
     if signal is None:
         return Ending(
             status="exited", code=code, detail=f"the process ended itself with code {code}, without finishing its steps"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
-
+from harness.capture.exception_text import users_traceback_text
 from harness.capture.fault_table import is_out_of_memory
 from harness.errors import ScenarioError
-from harness.ledger.sites import is_users_file
 from harness.model.recording import Ending
 
 __all__ = ["ending_of"]
@@ -14,19 +12,12 @@ __all__ = ["ending_of"]
 
 def ending_of(error: BaseException) -> Ending:
     """How it ended, with the traceback from the user's first frame on."""
-    detail = _users_traceback(error)
+    detail = users_traceback_text(error)
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else (0 if error.code is None else 1)
-        return Ending(status="exited", code=code, detail=detail)
+        return Ending(status="exited", code=code & 0xFF, detail=detail)  # as much of it as a process can end with
     if isinstance(error, ModuleNotFoundError):
         return Ending(status="raised", detail=f"{detail}\nInstall it: pip install {error.name or 'the package'}")
     if isinstance(error, ScenarioError):
         return Ending(status="raised", detail=f"{error}\n{error.help}")
     return Ending(status="out_of_memory" if is_out_of_memory(error) else "raised", detail=detail)
-
-
-def _users_traceback(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and not is_users_file(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,6 +14,8 @@ from harness.ledger.protocol import Ledger, Mark, SiteState
 from harness.model.recording import Absence
 
 __all__ = ["Recorder", "Sink", "StepWatcher", "working_instruments"]
+
+_clock = time.perf_counter_ns  # before a scenario can put something else in its place
 
 
 class Sink(Protocol):
@@ -77,7 +80,7 @@ class Recorder:
 
     def run(self, step: Callable[[int], object], *, first: int, until: int) -> None:
         """Run steps *first* to *until* - 1; what a step raises comes through, and the samples before it are out."""
-        clock = time.perf_counter_ns
+        clock = _clock
         for i in range(first, until):
             self._begin_step(i)
             began = clock()
@@ -112,7 +115,8 @@ class Recorder:
             values["python.garbage"] = garbage
         for instrument in self._instruments:
             if self._boundaries % instrument.every == 0:
-                instrument.read(values)
+                with contextlib.suppress(OSError):  # no descriptor is left, or /proc is out of reach: no reading
+                    instrument.read(values)
         if self._ledger is not None:
             sites = self._read_ledger(self._ledger, values)
         self._boundaries += 1

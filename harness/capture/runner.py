@@ -9,6 +9,8 @@ import signal
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from harness.capture import wire
 from harness.capture.client import ForkServer, SubjectHandle
 from harness.capture.gathering import Gathering, ending_of_exit
@@ -23,6 +25,17 @@ Decide = Callable[[Gathering], int]
 _GRACE_S = 0.5
 """How long a hanging subject is given to write where it hangs."""
 
+_STOPPING_S = 30.0
+"""How long the server is given to end a subject and all that it started. A scenario can stop the server (SIGSTOP)."""
+
+_LONGEST_TURN_S = 86_400.0
+"""epoll takes no more than some weeks."""
+
+_UNREADABLE = (
+    "what the measured process tells cannot be read: the scenario wrote to a descriptor that it did not open, or "
+    "replaced something that the readings need"
+)
+
 
 def run_subject(
     server: ForkServer,
@@ -35,7 +48,8 @@ def run_subject(
 ) -> tuple[Gathering, SubjectRecord]:
     """Run *job* and return what was gathered, whatever happened to the process.
 
-    A KeyboardInterrupt ends the subject; its record then says ``interrupted``, and the caller should stop too.
+    A KeyboardInterrupt ends the subject; its record then says ``interrupted``, and the caller should stop too. A
+    server that is lost under the subject is its ending too: the scenario may have killed it.
     :class:`CaptureError` where our own machinery failed.
     """
     gathering = Gathering(role=job.role, warmup=job.warmup)
@@ -46,6 +60,14 @@ def run_subject(
     except KeyboardInterrupt:
         session.abandon()
         ending = Ending(status="interrupted", detail=f"interrupted in step {gathering.steps}")
+    except msgspec.DecodeError as error:
+        session.abandon()
+        ending = Ending(status="crashed", detail=f"{_UNREADABLE} ({error})")
+    except CaptureError as error:
+        session.abandon()
+        if not error.server_died:
+            raise
+        ending = Ending(status="killed", detail=f"{error}\n{error.help}")
     except BaseException:
         session.abandon()
         raise
@@ -55,7 +77,11 @@ def run_subject(
     if gathering.broken is not None:
         raise CaptureError(
             f"measuring {job.path} failed inside the measured process:\n{gathering.broken}",
-            help="This is a fault of the tool, not of the scenario. Please report it with this text.",
+            help=(
+                "This is a fault of the tool, unless the scenario replaces what it needs (a builtin, a function of "
+                "os). Please report it with this text."
+            ),
+            only_this_subject=True,
         )
     return gathering, gathering.record(ending)
 
@@ -88,11 +114,15 @@ class _Session:
         timed_out = False
         while self._gone is None:
             left = deadline - time.monotonic()
-            if left <= 0 and not timed_out:
+            if left > 0:
+                self._turn(min(left, _LONGEST_TURN_S))
+            elif not timed_out:
                 timed_out = True
                 self._ask_where_it_hangs()
                 self._server.stop_subject()
-            self._turn(None if timed_out else max(left, 0))
+                deadline = time.monotonic() + _STOPPING_S
+            else:
+                self._from_server(timeout_s=0)  # it says that the subject is gone, or the server is given up
         self._drain()
         if timed_out:
             detail = f"not finished after {timeout_s:g} s, in step {self._gathering.steps}; stderr shows where it was"
@@ -106,8 +136,8 @@ class _Session:
         if self._gone is None:
             try:
                 self._server.stop_subject()
-                while self._gone is None:
-                    self._from_server()
+                while self._gone is None and self._server.is_up:
+                    self._from_server(timeout_s=_STOPPING_S)
             except CaptureError:
                 pass  # the server died: nothing of its subject is left either
 
@@ -126,7 +156,7 @@ class _Session:
     def _from_subject(self) -> bool:
         try:
             data = self._handle.wire.recv(1 << 18)
-        except ConnectionResetError:
+        except ConnectionError:
             data = b""
         if not data:
             self._selector.unregister(self._handle.wire)
@@ -157,8 +187,8 @@ class _Session:
         feed(data)
         return True
 
-    def _from_server(self) -> bool:
-        for message in self._server.news():
+    def _from_server(self, timeout_s: float | None = None) -> bool:
+        for message in self._server.news(timeout_s):
             if isinstance(message, wire.Launched):
                 self._pid = message.pid
             elif isinstance(message, wire.SubjectGone):

@@ -19,6 +19,9 @@ __all__ = ["SourceLook", "look"]
 
 _VARIANTS: tuple[Variant, ...] = ("step", "fixed_step")
 _MENTIONS_STEP = re.compile(rb"\bstep\b")
+_LONGEST_PARSED = 4 << 20
+"""A parsed file takes up to 400 times its size, and here no limit on memory holds."""
+_DEFINES = re.compile(rb"^(?:(?:async )?def |class )?(step|fixed_step)\b\s*[(=:]", re.MULTILINE)
 _EXPECTATIONS = {
     make.__name__: make
     for make in (
@@ -54,11 +57,15 @@ def look(source: bytes) -> SourceLook:
     """Look at a file's bytes. Nothing of it is run, and no text makes this raise.
 
     A file that cannot be parsed and mentions ``step`` counts as having one: the subject will say what is wrong with it.
+    One of more than 4 MiB is looked through for definitions, not parsed.
     """
     if b"\0" in source:
         return SourceLook(unreadable="it holds zero bytes: it is no text")
     if not _MENTIONS_STEP.search(source) and b"import *" not in source and b"import*" not in source:
         return SourceLook()
+    if len(source) > _LONGEST_PARSED:
+        defined = {name.decode() for name in _DEFINES.findall(source)}
+        return SourceLook(variants=tuple(variant for variant in _VARIANTS if variant in defined))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape in the user's text is not ours to report

@@ -13,6 +13,7 @@ import ctypes
 import gc
 import importlib
 import os
+import resource
 import select
 import signal
 import socket
@@ -29,6 +30,11 @@ __all__ = ["main"]
 
 _PRELOADED = ("torch", "torch.optim", "torch.utils.data", "torch.profiler", "torch._dynamo")
 _PRELOADED_WHERE_INSTALLED = ("numpy.random",)  # numpy loads it late, and seeding it would cost each subject 20 ms
+_THAT_TIDY_UP = ("multiprocessing.resource_tracker", "torch_shm_manager")
+"""They remove shared memory once all that used it are gone, and then end by themselves. Where they are killed, it stays
+in /dev/shm until the machine is started again."""
+
+_TIDYING_S = 5.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -130,7 +136,10 @@ def _become_subject(message: wire.Launch, fds: list[int], control: socket.socket
     sys.dont_write_bytecode = True  # nothing is written beside the user's files
     control.close()
     pipe, out, err = fds
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, WIRE_FD + 1), hard))  # only for the next line
     os.dup2(pipe, WIRE_FD, inheritable=message.fresh_interpreter)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (out, 1), (err, 2)):
         os.dup2(source, target)
@@ -156,15 +165,21 @@ def _kill_all(*, spare_status_of: int | None) -> None:
     a process may fork while it is being killed, hence the loop. The exit status of *spare_status_of* is left to be
     waited for."""
     me = psutil.Process()
+    until = time.monotonic() + _TIDYING_S
     while alive := [child for child in me.children(recursive=True) if _is_running(child)]:
         for child in alive:
             with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
+                if time.monotonic() > until or not _tidies_up(child):
+                    child.kill()
         time.sleep(0.001)
     for orphan in me.children():
         if orphan.pid != spare_status_of:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(orphan.pid, 0)
+
+
+def _tidies_up(process: psutil.Process) -> bool:
+    return any(name in word for word in process.cmdline() for name in _THAT_TIDY_UP)
 
 
 def _is_running(process: psutil.Process) -> bool:

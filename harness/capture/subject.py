@@ -18,7 +18,7 @@ import psutil
 
 from harness.capture import wire
 from harness.capture.fault_table import fault_of
-from harness.capture.module import LoadedScenario, load
+from harness.capture.module import LoadedScenario, check_that_it_ran, load
 from harness.capture.raised import ending_of
 from harness.capture.recorder import Recorder, working_instruments
 from harness.capture.surroundings import surroundings
@@ -28,8 +28,16 @@ from harness.model.recording import Absence, Ending, FaultRecord
 
 __all__ = ["WIRE_FD", "main", "run_job"]
 
-WIRE_FD = min(700, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1)
-"""Where the private pipe lies: out of the way of programs that close the first few descriptors."""
+_soft_limit, _hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+WIRE_FD = 5000 if _hard_limit > 5000 or _hard_limit == resource.RLIM_INFINITY else _soft_limit - 1
+"""Where the private pipe lies: above the 1024, 2048 or 4096 descriptors that programs close which mean to close all."""
+
+# A scenario may put something else in their place, in passing (a mock) or for good.
+_getpid, _read, _exit = os.getpid, os.read, os._exit
+
+_HELD = (  # those that programs have handlers or timers for
+    signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGINT, signal.SIGTERM,
+)  # fmt: skip
 
 
 def main() -> None:
@@ -49,19 +57,28 @@ def run_job(job: wire.Job, reader: _Reader | None = None, *, frozen: int = 0) ->
 
     *frozen* is how many objects lie in the collector's permanent generation already.
     """
-    code = 0
+    code = 1
     try:
-        _Subject(job, reader or _Reader(WIRE_FD), frozen).run()
-    except ConnectionError:
-        code = 1  # the parent is gone, and nobody is left to tell
-    except BaseException:
-        code = 1
-        wire.send(WIRE_FD, wire.Broken(detail=traceback.format_exc()))
+        code = _exit_code_of(_Subject(job, reader or _Reader(WIRE_FD), frozen))
     finally:
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
+            with contextlib.suppress(BaseException):
                 stream.flush()  # the scenario may have closed it, or put something else in its place
-        os._exit(code)
+        _exit(code)
+
+
+def _exit_code_of(subject: _Subject) -> int:
+    try:
+        try:
+            subject.run()
+        except wire.LostError:
+            raise
+        except BaseException:
+            wire.send(WIRE_FD, wire.Broken(detail=traceback.format_exc()))
+            return 1
+    except wire.LostError:
+        return wire.WIRE_LOST  # the parent, if it is still there, knows this code
+    return 0
 
 
 class _Reader:
@@ -74,9 +91,15 @@ class _Reader:
 
     def next(self) -> wire.Message:
         while not self._ready:
-            data = os.read(self._fd, 65536)
+            try:
+                data = _read(self._fd, 65536)
+            except BlockingIOError:  # the scenario has set every descriptor so
+                os.set_blocking(self._fd, True)
+                continue
+            except OSError as error:
+                raise wire.LostError(str(error)) from error
             if not data:
-                raise BrokenPipeError("the parent is gone")
+                raise wire.LostError("the other end is closed")
             self._ready = self._frames.feed(data)
         return self._ready.pop(0)
 
@@ -86,7 +109,8 @@ class _Subject:
         self._job = job
         self._frozen = frozen
         self._reader = reader
-        self._pid = os.getpid()
+        self._pid = _getpid()
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._started = False
         self._faults: list[FaultRecord] = []
         self._observers: list[Any] = []
@@ -117,8 +141,8 @@ class _Subject:
         )
 
     def _send(self, message: wire.Message) -> None:
-        if os.getpid() != self._pid:
-            os._exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
+        if _getpid() != self._pid:
+            _exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
         wire.send(WIRE_FD, message)
 
     def _load(self) -> None:
@@ -162,7 +186,9 @@ class _Subject:
 
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:
-            step(i)
+            result = step(i)
+            if i == 0:
+                check_that_it_ran(result, self._job.variant, self._job.path)
             self._steps = i + 1
 
         return counted
@@ -204,13 +230,25 @@ class _Subject:
     def _guarded(self, work: Callable[[], object]) -> Ending | None:
         """Run the scenario's code; how it ended if it ended badly, else None."""
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             work()
+            self._hold_signals()
+        except wire.LostError:
+            raise
         except BaseException as error:
-            if os.getpid() != self._pid:
+            self._hold_signals()
+            if _getpid() != self._pid:
                 traceback.print_exc()
-                os._exit(1)
-            return self._ending_of(error)
+                _exit(1)
+            try:
+                return self._ending_of(error)
+            except BaseException:  # its class turns every question into another exception
+                return Ending(status="raised", detail=f"{type(error).__name__}, which cannot be asked what it says")
         return None
+
+    def _hold_signals(self) -> None:
+        """Let none come until the scenario's code runs again: a handler of its that raises would do so in ours."""
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
     def _ending_of(self, error: BaseException) -> Ending:
         if isinstance(error, ScenarioError) or (isinstance(error, ModuleNotFoundError) and self._steps == 0):

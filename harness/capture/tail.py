@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["Tail"]
+__all__ = ["Tail", "middle_out"]
 
 _KEPT = 16 * 1024
+
+
+def middle_out(text: str, most: int) -> str:
+    """*text*, or its first and its last *most* / 2 characters and how many are missing between them."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 
 class Tail:

@@ -12,10 +12,12 @@ import msgspec
 
 from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame
+from harness.model.encodable import encodable
 from harness.model.environment import Environment
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
 __all__ = [
+    "WIRE_LOST",
     "Broken",
     "Checkpoint",
     "Facts",
@@ -25,6 +27,7 @@ __all__ = [
     "Launch",
     "Launched",
     "LedgerState",
+    "LostError",
     "Message",
     "Over",
     "Ready",
@@ -40,6 +43,14 @@ __all__ = [
 
 _HEADER = struct.Struct("<I")
 _LONGEST = 64 << 20
+_write = os.write  # a scenario may put something else in its place
+
+WIRE_LOST = 86
+"""The exit code of a subject that can no longer speak: sysexits.h and shells leave it free."""
+
+
+class LostError(Exception):
+    """The private pipe is gone: the parent ended, or the scenario closed or replaced the descriptor."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,16 +197,24 @@ _job_decoder: msgspec.msgpack.Decoder[Job] = msgspec.msgpack.Decoder(Job)
 
 
 def encode(message: Message | Job) -> bytes:
-    """The message with its length in front."""
-    body = _encoder.encode(message)
+    """The message with its length in front. What no UTF-8 can hold (a file's odd name) is written as an escape."""
+    try:
+        body = _encoder.encode(message)
+    except UnicodeEncodeError:
+        body = _encoder.encode(encodable(message))
     return _HEADER.pack(len(body)) + body
 
 
 def send(fd: int, message: Message) -> None:
-    """Write the whole message to *fd*, blocking; ``OSError`` when the other end is gone."""
+    """Write the whole message to *fd*, blocking; :class:`LostError` when that cannot be done any more."""
     left = memoryview(encode(message))
     while left:
-        left = left[os.write(fd, left) :]
+        try:
+            left = left[_write(fd, left) :]
+        except BlockingIOError:  # the scenario has set every descriptor so
+            os.set_blocking(fd, True)
+        except OSError as error:
+            raise LostError(str(error)) from error
 
 
 def decode_job(body: bytes) -> Job:

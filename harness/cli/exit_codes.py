@@ -22,6 +22,7 @@ def exit_code(report: Report, *, inconclusive: Strictness = "pass", known: Stric
     """The code for *report*; *inconclusive* and *known* say whether such runs fail the command."""
     standings = {standing(run) for run in report.runs}
     applies = {
+        INTERNAL: bool(report.errors),
         USAGE: bool(report.problems) or any(_cannot_be_run(run) for run in report.runs),
         INTERRUPTED: report.interrupted,
         UNEXPECTED: "unexpected" in standings or ("known" in standings and known == "fail"),

@@ -52,7 +52,7 @@ def list_scenarios(
 
 
 def _as_json(scenarios: Sequence[ScenarioFile], problems: Sequence[Problem]) -> str:
-    import msgspec
+    from harness.model.codec import encode_json
 
     listed = [
         {
@@ -66,8 +66,7 @@ def _as_json(scenarios: Sequence[ScenarioFile], problems: Sequence[Problem]) -> 
         }
         for scenario in scenarios
     ]
-    data = msgspec.json.encode({"scenarios": listed, "problems": problems})
-    return msgspec.json.format(data, indent=2).decode() + "\n"
+    return encode_json({"scenarios": listed, "problems": problems}).decode()
 
 
 def _as_table(scenarios: Sequence[ScenarioFile]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from harness._version import __version__
+from harness.cli import printing
 from harness.cli.list import list_scenarios
 from harness.cli.report import report
 from harness.cli.run import run
@@ -46,6 +48,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command in *arguments* (default: this process's) and exit with its code."""
+    printing.open_standard_streams()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled job ends as a Ctrl-C does
     try:
         code = _run(arguments)
@@ -55,13 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from harness.cli import printing
-
     try:
         code = cli.main(args=arguments, prog_name="harness", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):  # a stderr that is full, or gone
+            error.show()
         return _USAGE
     except HarnessError as error:
         printing.print_error(str(error), error.help)

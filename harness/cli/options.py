@@ -20,6 +20,7 @@ else:
     _ParamType = click.ParamType  # click before 8.4 cannot be subscripted at run time
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_MOST_STEPS = 10**12  # years of steps that take a microsecond; above 2**63 they could not even be asked for
 _KINDS = ("stable", "leak", "look_alike", "fault", "slower", "higher_peak", "more_allocations", "gradient_wrong")
 
 
@@ -74,11 +75,14 @@ quiet = click.option("--quiet", is_flag=True, help="No progress on stderr, only 
 
 measuring = _together(
     click.option(
-        "--steps", type=click.IntRange(min=1), metavar="N", help="Measured steps. [default: as many as a verdict needs]"
+        "--steps",
+        type=click.IntRange(1, _MOST_STEPS),
+        metavar="N",
+        help="Measured steps. [default: as many as a verdict needs]",
     ),
     click.option(
         "--warmup",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, _MOST_STEPS),
         metavar="N",
         help="Steps before them. [default: found from the readings]",
     ),

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 from typing import TextIO
 
-__all__ = ["has_color", "print_error", "print_internal_error", "print_result", "tell", "width"]
+from harness.errors import UsageError
+
+__all__ = [
+    "has_color",
+    "open_standard_streams",
+    "print_error",
+    "print_internal_error",
+    "print_result",
+    "tell",
+    "width",
+]
 
 _PLAIN_WIDTH = 100
 _WIDEST = 140
@@ -16,15 +27,34 @@ _WIDEST = 140
 def print_result(text: str) -> None:
     """*text* to stdout: in a file or a pipe as UTF-8 whatever the locale (JSON has no other encoding), on a terminal
     in the terminal's own. A reader that has gone away (``harness run | head``) is no error: the exit code still tells
-    the verdict."""
+    the verdict. :class:`UsageError` where stdout cannot take it."""
     encoding = (sys.stdout.encoding if sys.stdout.isatty() else None) or "utf-8"
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode(encoding, errors="backslashreplace"))
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # Python flushes stdout once more at exit, and would print a traceback there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise UsageError(
+                f"stdout: cannot be written: {error.strerror or error}",
+                help="Is there room on the disk? Send the output elsewhere, or keep the run with --out FOLDER.",
+            ) from error
+
+
+def open_standard_streams() -> None:
+    """Put the null device where stdin, stdout or stderr was closed (``>&-``): what is written there is not wanted.
+
+    Left closed, their numbers would go to the next files that are opened, and what is printed into those.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                os.fstat(number)
+                continue  # something of ours has it by now, which would not be helped
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, so this one
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - open as long as the process is
 
 
 def tell(text: str) -> None:

@@ -57,13 +57,17 @@ def run(
     recordings: list[Recording] = []
     save = None if out is None else recordings.append
     report = _measure(targets, only=only, tags=tags, options=run_options, quiet=quiet, save=save)
-    # Printed before it is written: a disk that has filled up must not cost the result too.
     color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
-    printing.print_result(render(report, format, width=width, color=color))
-    if out is not None:
-        wrote = write_run(out, report, recordings)
-        if not quiet:
-            printing.tell(wrote)
+    try:
+        printing.print_result(render(report, format, width=width, color=color))
+    finally:  # neither a full disk behind stdout nor one behind --out may cost what the other can still take
+        if out is not None:
+            wrote = write_run(out, report, recordings)
+            if not quiet:
+                printing.tell(wrote)
+    if format != "terminal":
+        for error in report.errors:
+            printing.print_error(f"{error.target}: {error.message}", error.help)
     return exit_code(report, inconclusive=inconclusive, known=known)
 
 

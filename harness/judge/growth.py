@@ -18,6 +18,8 @@ from harness.stats.windows import Numbers, block_medians, peaks_rising
 
 __all__ = ["Movement", "movement_of", "movement_of_series"]
 
+_LEDGERS = ("leak.bytes", "leak.tensors")
+
 _CERTAIN = 1e-3
 """A trend's p value below which a rise is no chance."""
 
@@ -86,7 +88,7 @@ def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], poli
     """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that).
 
     What stopped growing may hide a slow leak behind a large fill: its second half is then judged by itself. (Not where
-    the rates die away: there the second half is the end of the fill.)
+    its rates die away: that is the end of the fill.)
     """
     unit = metric_of(metric).unit
     x, y = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
@@ -94,12 +96,12 @@ def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], poli
         return _too_short(metric, unit, x, y)
     if y.min() == y.max():
         return _still(metric, unit, x)
-    judged = _Judged(metric, unit, x, y, policy)
-    found = judged.movement()
-    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps and not judged.slows():
+    found = _Judged(metric, unit, x, y, policy).movement()
+    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps:
         late = x >= x[0] + found.span / 2
         tail = movement_of(metric, [int(s) for s in x[late]], y[late].tolist(), policy)
-        if tail.grows:
+        dying = slowing(x[late], y[late])
+        if tail.grows and not (dying.p <= policy.tail_slowing_p and dying.end_share <= policy.exact_slowing_share):
             return replace(tail, after_fill=True)
     return found
 
@@ -152,7 +154,7 @@ class _Judged:
             largest_rise=float(np.diff(self.y).max()),
             one_way=one_way_share(self.y),
             p=self.trend.p_rising,
-            slowing=word == "growing" and self.slows(),
+            slowing=word == "growing" and self._slows(),
             doubtful=doubtful,
         )
 
@@ -244,9 +246,11 @@ class _Judged:
         """Quiet for less time than it grew for: then the next rise may yet come."""
         return bool(len(self.peaks) and self.x[-1] - self.peaks[-1] < self.peaks[-1] - self.x[0])
 
-    def slows(self) -> bool:
-        dying = slowing(self.x, self.y)
-        return dying.p <= self.policy.slowing_p and dying.end_share <= self.policy.slowing_share
+    def _slows(self) -> bool:
+        policy, dying = self.policy, slowing(self.x, self.y)
+        if self.metric in _LEDGERS:
+            return dying.p <= policy.exact_slowing_p and dying.end_share <= policy.exact_slowing_share
+        return dying.p <= policy.slowing_p and dying.end_share <= policy.slowing_share
 
     def _steady_part(self, word: Trend) -> RobustTrend:
         """The slope that will go on: without a fast start, and for what stopped, since it stopped."""

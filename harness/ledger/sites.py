@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import site as python_site
@@ -40,7 +41,10 @@ def is_users_file(path: str) -> bool:
     the standard library's, not site-packages'. Generated code ("<string>") is."""
     if path.startswith("<frozen"):
         return False
-    absolute = os.path.abspath(path) if not path.startswith("<") else path
+    absolute = path
+    if not path.startswith("<"):
+        with contextlib.suppress(FileNotFoundError):  # a relative path, in a working directory that was removed
+            absolute = os.path.abspath(path)
     for prefix, is_users in PREFIXES:
         if absolute.startswith(prefix):
             return is_users

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from harness.errors import RecordingError
+from harness.model.encodable import encodable
 from harness.model.recording import RECORDING_VERSION, Recording
 from harness.model.report import SCHEMA_VERSION, Report
 
-__all__ = ["decode_recording", "decode_report", "encode_recording", "encode_report", "report_schema"]
+__all__ = ["decode_recording", "decode_report", "encode_json", "encode_recording", "encode_report", "report_schema"]
 
 
 class _Versions(msgspec.Struct):
@@ -18,12 +19,24 @@ class _Versions(msgspec.Struct):
 
 def encode_report(report: Report) -> bytes:
     """UTF-8 JSON, two spaces deep, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    return encode_json(report)
+
+
+def encode_json(document: object) -> bytes:
+    """Any document of frozen facts as UTF-8 JSON, two spaces deep, ending in a newline."""
+    return msgspec.json.format(_one_line(document), indent=2) + b"\n"
 
 
 def encode_recording(recording: Recording) -> bytes:
     """UTF-8 JSON on one line: recordings are for machines."""
-    return msgspec.json.encode(recording) + b"\n"
+    return _one_line(recording) + b"\n"
+
+
+def _one_line(document: object) -> bytes:
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:  # it happens once in a thousand reports: looking at each string first costs all of them
+        return msgspec.json.encode(encodable(document))
 
 
 def decode_report(data: bytes, *, origin: str) -> Report:

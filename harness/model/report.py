@@ -153,11 +153,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What one ``harness run`` says. ``problems`` are requests that led to no run at all."""
+    """What one ``harness run`` says. ``problems`` are requests that led to no run at all, ``errors`` are failures of
+    the tool itself: of what they name there is no run."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     tool: Tool
     environment: Environment
     runs: tuple[RunReport, ...]
     problems: tuple[Problem, ...] = ()
+    errors: tuple[Problem, ...] = ()
     interrupted: bool = False

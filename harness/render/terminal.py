@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.model.report import Problem, Report, RunReport
 from harness.render.console import to_text
-from harness.render.escaped import cut, escaped
+from harness.render.escaped import cut, escaped, tail
 from harness.render.facts import Fact, brief, finding_facts, run_facts
 from harness.render.view import (
     closing,
@@ -39,6 +39,7 @@ _COLUMNS = {
 """The summary's columns, and the width from which on each is shown: a narrow terminal gets fewer, not broken ones."""
 _NUMBERS = ("growth/step", "steps", "speed")
 _MOST_FINDINGS = 6
+_MOST_TRACE_LINES = 40
 
 
 def render(report: Report, *, width: int = 100, color: bool = False) -> str:
@@ -62,6 +63,8 @@ def _blocks(report: Report, width: int) -> Iterable[RenderableType]:
         yield Group("", Text("Notes", style="bold"), _grid(notes))
     for problem in report.problems:
         yield Group("", _problem(problem))
+    for error in report.errors:
+        yield Group("", _error(error))
     yield Group("", Text(closing(report), style="bold"))
 
 
@@ -154,6 +157,14 @@ def _notes(runs: Iterable[RunReport]) -> list[tuple[str, RenderableType]]:
         rows.append(("" if label == before else label, Text(cut(note, 1000), overflow="fold")))
         before = label
     return rows
+
+
+def _error(error: Problem) -> RenderableType:
+    """A failure of the tool itself, whose message may end in a traceback."""
+    first, _, rest = error.message.partition("\n")
+    title = Text.assemble(("✗ ", "bold red"), (cut(f"{error.target}: {first}", 1000), "red"))
+    trace = [Padding(Text(line), (0, 0, 0, 2)) for line in tail(rest, _MOST_TRACE_LINES)]
+    return Group(title, *trace, Padding(Text(escaped(error.help), style="green"), (0, 0, 0, 2)))
 
 
 def _problem(problem: Problem) -> RenderableType:

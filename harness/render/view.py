@@ -143,8 +143,9 @@ def closing(report: Report) -> str:
     """How many runs ended as expected, how many did not, and which of these to look at first."""
     counts = {word: [run for run in report.runs if standing(run) == word] for word in get_args(Standing)}
     total = len(report.runs)
+    failed = f"; measuring failed {_times(len(report.errors))}" if report.errors else ""
     if not total:
-        return "Nothing was measured."
+        return f"Nothing was measured{failed}."
     if len(counts["expected"]) == total:
         told = "The one run ended as expected" if total == 1 else f"All {total} runs ended as expected"
     else:
@@ -157,4 +158,9 @@ def closing(report: Report) -> str:
             told += f"; {len(counts[word])} {meaning}" if counts[word] else ""
     if report.problems:
         told += f"; {len(report.problems)} asked for and not found"
+    told += failed
     return f"Interrupted: what follows is missing. {told}." if report.interrupted else f"{told}."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

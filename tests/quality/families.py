@@ -8,21 +8,22 @@ import numpy as np
 
 from tests.quality.world import LONGEST, Numbers, Program, Survivors, program
 
-__all__ = ["CLEAN", "LEAKING", "Family"]
+__all__ = ["CLEAN", "KIB", "LEAKING", "STEPS", "Family", "in_channel", "noise_of", "none", "size_of", "survivors_of"]
 
 Family = Callable[[np.random.Generator], Program]
 
-_STEPS = np.arange(-1, LONGEST)
+STEPS = np.arange(-1, LONGEST)
 """The step of each boundary."""
 
 KIB = 1024.0
 
 
-def _none() -> Numbers:
+def none() -> Numbers:
+    """Nothing, at each boundary."""
     return np.zeros(LONGEST + 1)
 
 
-def _noise(rng: np.random.Generator, std: float) -> Numbers:
+def noise_of(rng: np.random.Generator, std: float) -> Numbers:
     """Alive at the boundary: normal, heavy-tailed, a few batch sizes, or related to its neighbours."""
     kind = rng.integers(4)
     if kind == 0:
@@ -32,33 +33,33 @@ def _noise(rng: np.random.Generator, std: float) -> Numbers:
     if kind == 2:
         return rng.choice(rng.normal(0, std, rng.integers(2, 9)), LONGEST + 1)
     phi = rng.uniform(0.3, 0.95)
-    steps = rng.normal(0, std * np.sqrt(1 - phi**2), LONGEST + 1)
+    pushes = rng.normal(0, std * np.sqrt(1 - phi**2), LONGEST + 1)
     made = np.empty(LONGEST + 1)
     level = rng.normal(0, std)
-    for k, step in enumerate(steps):
-        level = phi * level + step
+    for k, push in enumerate(pushes):
+        level = phi * level + push
         made[k] = level
     return made
 
 
-def _size(rng: np.random.Generator, low: float, high: float) -> float:
+def size_of(rng: np.random.Generator, low: float, high: float) -> float:
     """Log-uniform: small ones are as likely as large ones."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def _kept(counts: Numbers, size: float | Numbers, oldest: Numbers | None = None) -> Survivors:
+def survivors_of(counts: Numbers, size: float | Numbers, oldest: Numbers | None = None) -> Survivors:
     """Survivors that never die unless *oldest* says so; *size* bytes each (multiples of 64)."""
     counts = np.floor(counts)
-    births = oldest if oldest is not None else np.full(LONGEST + 1, float(_STEPS[np.argmax(counts > 0)]))
+    births = oldest if oldest is not None else np.full(LONGEST + 1, float(STEPS[np.argmax(counts > 0)]))
     return Survivors(storages=counts, bytes=64 * np.round(counts * size / 64), oldest=births)
 
 
-def _in_channel(rng: np.random.Generator, signal: Numbers, noise: Numbers) -> Program:
+def in_channel(rng: np.random.Generator, signal: Numbers, noise: Numbers) -> Program:
     """*signal* (bytes) as tensors, as native heap, or as small Python objects."""
     channel = rng.integers(3)
     if channel == 0:
         size = 64 * np.ceil(max(float(np.abs(np.diff(signal)).max()), 64.0) / 64)
-        return program(rng, heap=_none(), survivors=(_kept(np.floor(signal / size + 1e-9), size),), noise=noise)
+        return program(rng, heap=none(), survivors=(survivors_of(np.floor(signal / size + 1e-9), size),), noise=noise)
     if channel == 1:
         return program(rng, heap=signal, noise=noise)
     return program(rng, heap=signal / 4, python=16 * np.round(signal / 16), noise=noise)
@@ -66,9 +67,9 @@ def _in_channel(rng: np.random.Generator, signal: Numbers, noise: Numbers) -> Pr
 
 def _together(rng: np.random.Generator, *parts: Program) -> Program:
     """One program that does what *parts* do: their heaps, objects and survivors add up."""
-    heap, objects = _none(), _none()
+    heap, objects = none(), none()
     for part in parts:
-        own = part.plain["heap.used"] - sum((s.bytes for s in part.sites), _none())
+        own = part.plain["heap.used"] - sum((s.bytes for s in part.sites), none())
         heap += own - own.min()
         objects += part.plain["python.bytes"] - part.plain["python.bytes"].min()
     return program(rng, heap=heap, python=objects, survivors=tuple(s for p in parts for s in p.sites))
@@ -76,47 +77,47 @@ def _together(rng: np.random.Generator, *parts: Program) -> Program:
 
 def flat(rng: np.random.Generator) -> Program:
     """Nothing moves after the first step."""
-    return program(rng, heap=_size(rng, 1e3, 1e8) * (rng.integers(0, 3) <= _STEPS))
+    return program(rng, heap=size_of(rng, 1e3, 1e8) * (rng.integers(0, 3) <= STEPS))
 
 
 def noisy(rng: np.random.Generator) -> Program:
     """A stationary amount is alive at the boundary: the program's own, or each process's."""
-    std = _size(rng, 1e3, 4e6)
+    std = size_of(rng, 1e3, 4e6)
     if rng.random() < 0.5:
-        return program(rng, heap=_none(), noise=_noise(rng, std))
-    return program(rng, heap=_none(), own_noise=np.stack([_noise(rng, std), _noise(rng, std)]))
+        return program(rng, heap=none(), noise=noise_of(rng, std))
+    return program(rng, heap=none(), own_noise=np.stack([noise_of(rng, std), noise_of(rng, std)]))
 
 
 def churn_alive(rng: np.random.Generator) -> Program:
     """The last batch is alive at each boundary, and batches differ in size and number."""
     counts = rng.integers(1, rng.integers(2, 40), LONGEST + 1).astype(float)
     sizes = rng.choice(np.exp(rng.uniform(7, 14, 8)), LONGEST + 1)
-    return program(rng, heap=_none(), survivors=(_kept(counts, sizes, _STEPS.astype(float)),))
+    return program(rng, heap=none(), survivors=(survivors_of(counts, sizes, STEPS.astype(float)),))
 
 
 def saw_tooth(rng: np.random.Generator) -> Program:
     """Fills and empties, with any period up to 150 steps and any phase."""
-    period = int(_size(rng, 2, 150))
-    phase = (_STEPS + rng.integers(period)) % period
-    noise = _noise(rng, _size(rng, 10, 1e4)) if rng.random() < 0.5 else None
-    per_step = _size(rng, 300, 1e6)
+    period = int(size_of(rng, 2, 150))
+    phase = (STEPS + rng.integers(period)) % period
+    noise = noise_of(rng, size_of(rng, 10, 1e4)) if rng.random() < 0.5 else None
+    per_step = size_of(rng, 300, 1e6)
     if rng.random() < 0.5:
         return program(rng, heap=phase * per_step, noise=noise)
-    kept = _kept(phase.astype(float), per_step, (_STEPS - phase).astype(float))
-    return program(rng, heap=_none(), survivors=(kept,), noise=noise)
+    kept = survivors_of(phase.astype(float), per_step, (STEPS - phase).astype(float))
+    return program(rng, heap=none(), survivors=(kept,), noise=noise)
 
 
 def one_step_up(rng: np.random.Generator) -> Program:
     """One allocation, at any time, that stays."""
-    rise = _size(rng, 1e3, 1e8) * (rng.integers(1, 390) <= _STEPS)
-    return _in_channel(rng, rise, _noise(rng, _size(rng, 1, 1e4)))
+    rise = size_of(rng, 1e3, 1e8) * (rng.integers(1, 390) <= STEPS)
+    return in_channel(rng, rise, noise_of(rng, size_of(rng, 1, 1e4)))
 
 
 def plateau(rng: np.random.Generator) -> Program:
-    """A buffer fills for 10 to 300 steps, by one entry each or every few steps, and is full."""
-    per_step, until, every = _size(rng, 300, 1e6), rng.integers(10, 300), int(rng.choice([1, 1, 1, 2, 5]))
-    signal = per_step * (np.clip(_STEPS + 1, 0, until) // every)
-    return _in_channel(rng, signal, _noise(rng, _size(rng, 1, per_step)))
+    """A buffer fills for 10 to 300 STEPS, by one entry each or every few STEPS, and is full."""
+    per_step, until, every = size_of(rng, 300, 1e6), rng.integers(10, 300), int(rng.choice([1, 1, 1, 2, 5]))
+    signal = per_step * (np.clip(STEPS + 1, 0, until) // every)
+    return in_channel(rng, signal, noise_of(rng, size_of(rng, 1, per_step)))
 
 
 def ring(rng: np.random.Generator) -> Program:
@@ -125,13 +126,13 @@ def ring(rng: np.random.Generator) -> Program:
     sizes = rng.choice(np.exp(rng.uniform(8, 12, int(rng.choice([1, 6])))), LONGEST + 1)
     total = np.cumsum(sizes)
     gone = np.concatenate([np.zeros(most), total[:-most]])
-    counts = np.minimum(_STEPS + 2, most).astype(float)
+    counts = np.minimum(STEPS + 2, most).astype(float)
     kept = Survivors(
         storages=counts,
         bytes=64 * np.round((total - gone) / 64),
-        oldest=np.maximum(_STEPS - most + 1, -1).astype(float),
+        oldest=np.maximum(STEPS - most + 1, -1).astype(float),
     )
-    return program(rng, heap=_none(), survivors=(kept,))
+    return program(rng, heap=none(), survivors=(kept,))
 
 
 def random_keys(rng: np.random.Generator) -> Program:
@@ -140,25 +141,25 @@ def random_keys(rng: np.random.Generator) -> Program:
     drawn = rng.integers(keys, size=LONGEST + 1)
     first = np.zeros(LONGEST + 1)
     first[np.unique(drawn, return_index=True)[1]] = 1
-    size = _size(rng, 1e3, 1e6)
+    size = size_of(rng, 1e3, 1e6)
     if rng.random() < 0.5:
         return program(rng, heap=np.cumsum(first) * size)
-    return program(rng, heap=_none(), survivors=(_kept(np.cumsum(first), size),))
+    return program(rng, heap=none(), survivors=(survivors_of(np.cumsum(first), size),))
 
 
 def periodic_peaks(rng: np.random.Generator) -> Program:
     """Every so often a step leaves much behind, and the next takes it away."""
     period, length = int(rng.integers(5, 120)), int(rng.integers(1, 4))
-    peaks = ((_STEPS + rng.integers(period)) % period < length) * _size(rng, 1e4, 1e8)
-    return program(rng, heap=peaks, noise=_noise(rng, _size(rng, 1, 1e4)))
+    peaks = ((STEPS + rng.integers(period)) % period < length) * size_of(rng, 1e4, 1e8)
+    return program(rng, heap=peaks, noise=noise_of(rng, size_of(rng, 1, 1e4)))
 
 
 def slow_drift(rng: np.random.Generator) -> Program:
     """Below the least effect: up to 200 bytes a step of heap, or of small objects."""
-    drift = rng.uniform(10, 200) * (_STEPS + 1)
+    drift = rng.uniform(10, 200) * (STEPS + 1)
     if rng.random() < 0.5:
-        return program(rng, heap=drift, noise=_noise(rng, _size(rng, 1, 1e4)))
-    return program(rng, heap=_none(), python=16 * np.round(drift / 16))
+        return program(rng, heap=drift, noise=noise_of(rng, size_of(rng, 1, 1e4)))
+    return program(rng, heap=none(), python=16 * np.round(drift / 16))
 
 
 def clean_mixture(rng: np.random.Generator) -> Program:
@@ -170,36 +171,36 @@ def clean_mixture(rng: np.random.Generator) -> Program:
 
 def linear(rng: np.random.Generator) -> Program:
     """The same in each step, from 512 bytes on, with noise up to the size of 20 steps' growth."""
-    per_step = _size(rng, 512, 1e6)
-    return _in_channel(rng, per_step * (_STEPS + 1), _noise(rng, per_step * _size(rng, 0.01, 20)))
+    per_step = size_of(rng, 512, 1e6)
+    return in_channel(rng, per_step * (STEPS + 1), noise_of(rng, per_step * size_of(rng, 0.01, 20)))
 
 
 def every_kth(rng: np.random.Generator) -> Program:
     """Every second to tenth step leaves something, with any phase."""
     every = int(rng.integers(2, 11))
-    signal = _size(rng, 4096, 1e6) * ((_STEPS + 1 + rng.integers(every)) // every)
-    return _in_channel(rng, signal - signal[0], _noise(rng, _size(rng, 1, 1e3)))
+    signal = size_of(rng, 4096, 1e6) * ((STEPS + 1 + rng.integers(every)) // every)
+    return in_channel(rng, signal - signal[0], noise_of(rng, size_of(rng, 1, 1e3)))
 
 
 def stairs(rng: np.random.Generator) -> Program:
     """Large steps up, 10 to 40 steps apart."""
     every = int(rng.integers(10, 41))
-    signal = _size(rng, 2e4, 1e7) * ((_STEPS + 1 + rng.integers(every)) // every)
-    return _in_channel(rng, signal - signal[0], _noise(rng, _size(rng, 1, 1e3)))
+    signal = size_of(rng, 2e4, 1e7) * ((STEPS + 1 + rng.integers(every)) // every)
+    return in_channel(rng, signal - signal[0], noise_of(rng, size_of(rng, 1, 1e3)))
 
 
 def exact_under_churn(rng: np.random.Generator) -> Program:
     """4 KiB a step of tensors, while any amount is allocated and freed inside each step."""
     peaks = rng.integers(0, 1 << 28, LONGEST + 1).astype(float)
-    kept = _kept(_STEPS + 1.0, 4096)
-    return program(rng, heap=_none(), survivors=(kept,), peak_tensors=kept.bytes + peaks)
+    kept = survivors_of(STEPS + 1.0, 4096)
+    return program(rng, heap=none(), survivors=(kept,), peak_tensors=kept.bytes + peaks)
 
 
 def exact_beside_churn(rng: np.random.Generator) -> Program:
     """4 KiB a step of tensors at one line, while another line has a random amount alive at each boundary."""
     counts = rng.integers(1, 40, LONGEST + 1).astype(float)
-    churn = _kept(counts, np.exp(rng.uniform(8, 13)), _STEPS.astype(float))
-    return program(rng, heap=_none(), survivors=(_kept(_STEPS + 1.0, 4096), churn))
+    churn = survivors_of(counts, np.exp(rng.uniform(8, 13)), STEPS.astype(float))
+    return program(rng, heap=none(), survivors=(survivors_of(STEPS + 1.0, 4096), churn))
 
 
 def noisy_channel(rng: np.random.Generator) -> Program:
@@ -207,7 +208,7 @@ def noisy_channel(rng: np.random.Generator) -> Program:
 
     Fast enough for 400 steps: the figure is stated for so many.
     """
-    signal, std = 4 * KIB * (_STEPS + 1), 256 * KIB
+    signal, std = 4 * KIB * (STEPS + 1), 256 * KIB
     shared = rng.random() < 0.5
     noise = rng.normal(0, std, LONGEST + 1) if shared else None
     own = None if shared else rng.normal(0, std, (2, LONGEST + 1))
@@ -217,16 +218,16 @@ def noisy_channel(rng: np.random.Generator) -> Program:
 def saw_tooth_leak(rng: np.random.Generator) -> Program:
     """Fills and empties, but not to the end: a rest stays each time."""
     period = int(rng.integers(2, 40))
-    rest = _size(rng, 1e3, 1e5)
-    phase = (_STEPS + rng.integers(period)) % period
-    return program(rng, heap=rest * (_STEPS + 1) + phase * rest * rng.uniform(0.5, 3))
+    rest = size_of(rng, 1e3, 1e5)
+    phase = (STEPS + rng.integers(period)) % period
+    return program(rng, heap=rest * (STEPS + 1) + phase * rest * rng.uniform(0.5, 3))
 
 
 def backlog(rng: np.random.Generator) -> Program:
     """A queue that is fed faster than it is emptied: old ones die, and more come than go."""
-    counts = np.floor((_STEPS + 1) * rng.uniform(0.2, 1))
-    kept = _kept(counts, _size(rng, 1e3, 1e5), np.maximum(_STEPS - counts, -1))
-    return program(rng, heap=_none(), survivors=(kept,))
+    counts = np.floor((STEPS + 1) * rng.uniform(0.2, 1))
+    kept = survivors_of(counts, size_of(rng, 1e3, 1e5), np.maximum(STEPS - counts, -1))
+    return program(rng, heap=none(), survivors=(kept,))
 
 
 def leaking_mixture(rng: np.random.Generator) -> Program:

@@ -110,3 +110,44 @@ def test_a_fast_start_does_not_enter_the_slope_of_what_goes_on() -> None:
 
 def test_shrinking_is_not_growing() -> None:
     assert moved("heap.used", line(208, -4096)).growth.trend == "flat"
+
+
+def test_a_slow_leak_behind_a_large_fill_grows() -> None:
+    values = [a + b for a, b in zip(line(808, 1500), fills(808, 350, per_step=500_000, start=0), strict=True)]
+
+    found = moved("heap.used", values)
+
+    assert (found.grows, found.after_fill) == (True, True)
+    assert found.growth.per_step == pytest.approx(1500)
+
+
+def test_the_end_of_a_fill_with_random_keys_is_no_leak_behind_it() -> None:
+    keys = np.random.default_rng(6).integers(150, size=409)
+    seen = [1e6 * len(set(keys[: k + 1])) for k in range(409)]
+
+    found = moved("heap.used", seen)
+
+    assert (found.slowing, found.after_fill) == (True, False)
+
+
+def test_a_leak_that_starts_late_is_worth_more_steps() -> None:
+    values = [5e7 + 3000 * max(0, k - 100) for k in range(129)]
+
+    found = moved("heap.used", values)
+
+    assert (found.grows, found.doubtful) == (False, True)
+
+
+def test_rises_that_have_become_rare_are_no_growth_although_a_jump_came_late() -> None:
+    values = [a + b for a, b in zip(fills(408, 300, 80_000), jumps(408, 380, MIB, start=0), strict=True)]
+
+    found = moved("heap.used", values)
+
+    assert (found.growth.trend, found.doubtful) == ("bounded", True)
+
+
+def test_a_random_walk_is_rarely_growth() -> None:
+    rng = np.random.default_rng(7)
+    walks = [5e7 + np.cumsum(rng.normal(0, 1e5, 409)) for _ in range(100)]
+
+    assert sum(moved("heap.used", walk.tolist()).grows for walk in walks) <= 6
