@@ -10,7 +10,7 @@ from types import FrameType
 
 from harness.model.allocation import Frame
 
-__all__ = ["SiteTable", "is_users_file"]
+__all__ = ["PREFIXES", "SiteTable", "is_users_file"]
 
 _MOST_SITES = 4096
 _MOST_FRAMES_WALKED = 64
@@ -27,6 +27,13 @@ def _library_folders() -> tuple[str, ...]:
 
 _LIBRARY = _library_folders()
 
+_PACKAGES = ("/site-packages/", "/dist-packages/")
+"""Anywhere in a path: an environment may see another one's packages, and then they are in no folder of its own."""
+
+PREFIXES = ((_SCENARIOS, True), (_OURS, False), *((folder, False) for folder in _LIBRARY))
+"""Beginnings of absolute paths, and whether they are the user's; the first that fits decides (the native ledger judges
+by these, and by ``_PACKAGES``)."""
+
 
 def is_users_file(path: str) -> bool:
     """Whether code in *path* is the user's own: not ours (the bundled scenarios count as the user's), not torch's, not
@@ -34,9 +41,10 @@ def is_users_file(path: str) -> bool:
     if path.startswith("<frozen"):
         return False
     absolute = os.path.abspath(path) if not path.startswith("<") else path
-    if absolute.startswith(_OURS):
-        return absolute.startswith(_SCENARIOS)
-    return not absolute.startswith(_LIBRARY)
+    for prefix, is_users in PREFIXES:
+        if absolute.startswith(prefix):
+            return is_users
+    return absolute.startswith("<") or not any(folder in absolute for folder in _PACKAGES)
 
 
 class SiteTable:

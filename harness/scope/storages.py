@@ -1,0 +1,66 @@
+"""From tensors to the storages under them, and back."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from harness.ledger.protocol import Ledger
+from harness.scope.closed_tensor import ClosedTensor
+
+__all__ = ["kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
+
+_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
+def tensors_in(tree: Any) -> list[torch.Tensor]:
+    """The tensors of a pytree; a tensor itself is one."""
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def storages_of(tensor: torch.Tensor) -> Iterator[Any]:
+    """The untyped storages under *tensor*: several under a sparse one, none under one that takes no memory."""
+    if type(tensor) is ClosedTensor or tensor.device.type == "meta":
+        return
+    parts = _PARTS.get(tensor.layout)
+    if parts is not None:
+        for part in parts:
+            yield from storages_of(getattr(tensor.detach(), part)())
+        return
+    try:
+        yield tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return
+
+
+def kind_of_foreign(storage: Any) -> str:
+    """What a storage is that the ledger does not know."""
+    if storage.device.type == "cpu" and storage.is_shared():
+        return "shared memory"
+    return "older than the ledger" if storage.resizable() else "foreign memory"
+
+
+def tensors_by_key(keys: Iterable[int], ledger: Ledger) -> dict[int, list[torch.Tensor]]:
+    """The Python tensors on the storages with these keys. Walks over all objects once: some ten milliseconds."""
+    wanted = set(keys)
+    found: dict[int, list[torch.Tensor]] = {}
+    for candidate in gc.get_objects():
+        if not issubclass(type(candidate), torch.Tensor) or type(candidate) is ClosedTensor:
+            continue
+        for storage in storages_of(candidate):
+            key = ledger.key_of(storage)
+            if key in wanted:
+                found.setdefault(key, []).append(candidate)
+    return found
