@@ -6,43 +6,36 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
-
-from harness.errors import BudgetExceededError
-from harness.ledger.current import announce, withdraw
-from harness.ledger.modes import leave_mode
-from harness.ledger.protocol import Live, Mark, Refusal, SiteState, Survivor
+from harness.ledger.dispatch_mode import LedgerMode, Observer
+from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.scope_book import ScopeBook
 from harness.ledger.sites import SiteTable
 from harness.model.allocation import Frame
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["DispatchLedger"]
 
 _MOST_STORAGES = 1_000_000
 """Live storages that the table holds: about 300 bytes each, so at most some 300 MB."""
 
-_BUDGET_HELP = "Free what is no longer needed before this line, work in smaller batches, or raise the scope's budget."
-
-Observer = Callable[[str, Sequence[Any]], None]
-"""Called before each operator with its name ("aten::addmm") and its positional arguments."""
-
 
 class _Storage(weakref.ref[Any]):
     """A weak reference to a storage, with what is known of it. torch keeps a storage's Python object alive as long
     as the memory itself, also when only C++ holds it, so the reference dies with the memory."""
 
-    __slots__ = ("birth", "bytes", "device", "key", "site")
+    __slots__ = ("birth", "bytes", "device", "key", "scope", "site")
 
     key: int
     bytes: int
     device: str
     birth: int
+    scope: int
     site: int
 
 
@@ -61,50 +54,15 @@ class _Site:
         return SiteState(number, self.storages, self.bytes, next(iter(self.births), None))
 
 
-class _Mode(TorchDispatchMode):
-    def __init__(self, ledger: DispatchLedger) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._ledger = ledger
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if not self._ledger.is_running:
-            return func(*args, **(kwargs or {}))
-        observer = self._ledger.observer
-        if observer is not None:
-            observer(func._schema.name, args)
-        out = func(*args, **(kwargs or {}))
-        if isinstance(out, torch.Tensor):
-            self._ledger.see(out, func)
-        elif out is not None:
-            for value in out if type(out) in (tuple, list) else tree_iter(out):
-                if isinstance(value, torch.Tensor):
-                    self._ledger.see(value, func)
-                elif type(value) in (tuple, list):
-                    for inner in tree_iter(value):
-                        if isinstance(inner, torch.Tensor):
-                            self._ledger.see(inner, func)
-        refused = self._ledger.take_refusal()
-        if refused is not None:
-            out = value = inner = None  # the traceback keeps this frame, and the frame would keep what was refused
-            raise BudgetExceededError(refused.sentence, help=_BUDGET_HELP)
-        return out
-
-
-class _Thread(threading.local):
-    """What is known of one thread: a refusal to be raised, and the mode that follows it (True: the ledger's own)."""
-
-    refusal: Refusal | None = None
-    followed: Any = None
-
-
 class DispatchLedger:
     """See :class:`harness.ledger.protocol.Ledger`. *observer* is shown every operator before it runs.
 
     Storages die in any thread and in the middle of anything, so a death is only put in a queue (one atomic
     append) and taken off the books by the recording thread, before the next storage is entered: a key is never
     reused while its old entry is still there, and the peak is exact for what is seen.
+
+    A budget is checked when an operator has run: its result is let go and the operator raises, so the memory was there
+    for a moment, and a storage that an operator made larger in place stays as large.
     """
 
     source = "dispatch"
@@ -116,8 +74,10 @@ class DispatchLedger:
     def __init__(self, *, depth: int = 8, observer: Observer | None = None) -> None:
         self.observer = observer
         self.dropped = 0
+        self.refusal: str | None = None
+        self._scopes = ScopeBook()
         self._table = SiteTable(depth=depth)
-        self._mode = _Mode(self)
+        self._mode = LedgerMode(self)
         self._running = False
         self._storages: dict[int, _Storage] = {}
         self._sites: dict[int, _Site] = {}
@@ -192,12 +152,14 @@ class DispatchLedger:
         entry = _Storage(storage, self._dead.append)
         entry.key, entry.bytes, entry.device, entry.birth = key, size, device, self._marks - 1
         entry.site = self._table.number_of(operator, sys._getframe(3))
+        entry.scope = self._scopes.here()
         self._storages[key] = entry
         self._allocations += 1
         site = self._sites.get(entry.site)
         if site is None:
             site = self._sites[entry.site] = _Site()
         site.storages += 1
+        self._charge(entry, size, storages=1)
         site.births[entry.birth] = site.births.get(entry.birth, 0) + 1
         self._grow(entry, site, size)
         refused = self._scopes.born(key, device, size, older)
@@ -206,9 +168,7 @@ class DispatchLedger:
 
     def _resize(self, entry: _Storage, size: int) -> None:
         difference, entry.bytes = size - entry.bytes, size
-        refused = self._scopes.resized(entry.key, entry.device, difference)
-        if refused is not None:
-            self._thread.refusal = refused
+        self._charge(entry, difference, storages=0)
         self._grow(entry, self._sites[entry.site], difference)
 
     def _grow(self, entry: _Storage, site: _Site, size: int) -> None:
@@ -217,6 +177,15 @@ class DispatchLedger:
         now = self._bytes[entry.device] = self._bytes.get(entry.device, 0) + size
         if now > self._peak.get(entry.device, 0):
             self._peak[entry.device] = now
+
+    def _charge(self, entry: _Storage, size: int, *, storages: int) -> None:
+        exceeded = self._scopes.charge(entry.scope, entry.device, size, storages=storages)
+        self.refusal = self.refusal or exceeded
+
+    def refused(self) -> RuntimeError:
+        """The error for the refusal that is due, which is then over."""
+        sentence, self.refusal = self.refusal, None
+        return RuntimeError(sentence)
 
     def _drain(self) -> None:
         with self._lock:
@@ -228,6 +197,7 @@ class DispatchLedger:
             del self._storages[entry.key]
             self._scopes.died(entry.key, entry.device, entry.bytes)
             self._bytes[entry.device] -= entry.bytes
+            self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
             site = self._sites[entry.site]
             site.storages -= 1
             site.bytes -= entry.bytes
@@ -261,11 +231,7 @@ class DispatchLedger:
 
     def survivors(self, mark: Mark) -> Sequence[Survivor]:
         self._drain()
-        return [
-            self._survivor(entry, self._scopes.owner(entry.key) or 0)
-            for entry in self._storages.values()
-            if entry.birth < mark.number
-        ]
+        return [_survivor(entry) for entry in self._storages.values() if entry.birth < mark.number]
 
     @staticmethod
     def _survivor(entry: _Storage, scope: int) -> Survivor:
@@ -300,56 +266,54 @@ class DispatchLedger:
         """The device of the site's storages (of one of them, where a line allocates on several)."""
         return next((e.device for e in self._storages.values() if e.site == site), "cpu")
 
+    def key_of(self, tensor: Any) -> int:
+        return int(tensor.untyped_storage()._cdata)
+
     def storage_keys(self) -> dict[int, int]:
-        """Live storages by their C++ address (``untyped_storage()._cdata``), with their sites."""
         self._drain()
         return {key: entry.site for key, entry in self._storages.items()}
 
     def define_scope(self, number: int, parent: int, *, name: str, budget_bytes: int | None = None) -> None:
-        with self._lock:
-            self._scopes.define(number, parent, name, budget_bytes)
+        self._scopes.define(number, parent, name=name, budget_bytes=budget_bytes)
 
     def enter_scope(self, number: int) -> int:
-        thread = self._thread
-        if number and not thread.followed and self._running:
-            thread.followed = _Mode(self)
-            thread.followed.__enter__()
-        elif not number and type(thread.followed) is _Mode:
-            leave_mode(thread.followed)
-            thread.followed = None
         return self._scopes.enter(number)
 
     def forget_scope(self, number: int) -> None:
-        with self._lock:
-            self._drain()
-            self._scopes.forget(number)
+        self._drain()
+        self._scopes.forget(number)
 
     def live_in_scope(self, number: int) -> Live:
-        with self._lock:
-            self._drain()
-            return Live(storages=len(list(self._scopes.keys(number))), bytes=self._scopes.bytes(number))
+        self._drain()
+        return self._scopes.live(number)
+
+    def scope_use(self, number: int) -> ScopeUse | None:
+        self._drain()
+        return self._scopes.use(number)
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
-        with self._lock:
-            self._drain()
-            return [self._survivor(self._storages[key], number) for key in self._scopes.keys(number)]
+        self._scopes.check(number)
+        self._drain()
+        return [_survivor(entry) for entry in self._storages.values() if entry.scope == number]
 
     def move_to_scope(self, key: int, number: int) -> bool:
-        with self._lock:
-            self._drain()
-            entry = self._storages.get(key)
-            return entry is not None and self._scopes.move(key, entry.device, entry.bytes, number)
+        self._scopes.check(number)
+        self._drain()
+        entry = self._storages.get(key)
+        if entry is None:
+            return False
+        self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
+        self._scopes.charge(number, entry.device, entry.bytes, storages=1)
+        entry.scope = number
+        return True
 
-    def key_of(self, storage: Any) -> int:
-        return int(storage._cdata)
 
-    def scope_of(self, key: int) -> int | None:
-        with self._lock:
-            self._drain()
-            return self._scopes.owner(key)
-
-    def peak_in_scope(self, number: int) -> int:
-        return self._scopes.peak(number)
-
-    def refusal_in_scope(self, number: int) -> Refusal | None:
-        return self._scopes.refusal(number)
+def _survivor(entry: _Storage) -> Survivor:
+    return Survivor(
+        bytes=entry.bytes,
+        device=entry.device,
+        birth=entry.birth,
+        site=entry.site,
+        key=entry.key,
+        scope=entry.scope,
+    )

@@ -10,7 +10,7 @@ import msgspec
 
 from harness.model.allocation import Frame
 
-__all__ = ["Ledger", "Live", "Mark", "Refusal", "SiteState", "Survivor"]
+__all__ = ["Ledger", "Live", "Mark", "ScopeUse", "SiteState", "Survivor"]
 
 
 class Mark(msgspec.Struct, weakref=True, eq=False):
@@ -39,23 +39,15 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
 class Survivor(msgspec.Struct, frozen=True, kw_only=True):
     """One storage that is still alive.
 
-    ``birth`` is the number of the mark after which it was allocated (-1: before the first). ``key`` names it to the
-    ledger (see :meth:`Ledger.key_of`) for as long as it lives; ``scope`` is the number of the scope that it belongs to.
-    """
+    ``birth`` is the number of the mark after which it was allocated (-1: before the first); ``key`` is what the ledger
+    knows it by, which is also ``ledger.key_of(tensor)`` of every tensor on it; ``scope`` owns it (0: the root)."""
 
     bytes: int
     device: str
     birth: int
     site: int
-    key: int = 0
-    scope: int = 0
-
-
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """An allocation that a scope's budget did not allow: how many bytes, and the sentence that torch raised."""
-
-    bytes: int
-    sentence: str
+    key: int
+    scope: int
 
 
 class SiteState(msgspec.Struct, frozen=True, array_like=True):
@@ -67,16 +59,26 @@ class SiteState(msgspec.Struct, frozen=True, array_like=True):
     oldest_birth: int | None
 
 
+class ScopeUse(msgspec.Struct, frozen=True, kw_only=True):
+    """A budget, and the live bytes of the scope and all below it: now, and at most so far."""
+
+    budget_bytes: int
+    used_bytes: int
+    peak_bytes: int
+
+
 class Ledger(Protocol):
     """Every live tensor storage that the source can see. Storages are counted once, however many tensors view them.
 
-    ``source`` is "native" or "dispatch"; ``blind_to`` says in a sentence what this source cannot see;
-    ``dropped`` counts storages that no longer found room in the bounded table (0: nothing is missing).
+    ``source`` is "native" or "dispatch"; ``blind_to`` says in a sentence what this source cannot see.
     """
 
     source: str
     blind_to: str
-    dropped: int
+
+    @property
+    def dropped(self) -> int:
+        """How many storages no longer found room in the bounded table (0: nothing is missing)."""
 
     def mark(self) -> Mark:
         """Begin a new interval: births and peaks are told relative to marks."""
@@ -102,35 +104,38 @@ class Ledger(Protocol):
     def device_of(self, site: int) -> str:
         """The device of the site's live storages (of one of them, where a line allocates on several)."""
 
+    def key_of(self, tensor: Any) -> int:
+        """What the ledger knows the tensor's storage by: its data address (native), its C++ address (dispatch).
+
+        Raises what torch raises for a tensor that has no storage of its own."""
+
+    def storage_keys(self) -> dict[int, int]:
+        """Live storages by key, oldest first, with their sites."""
+
     def define_scope(self, number: int, parent: int, *, name: str, budget_bytes: int | None = None) -> None:
-        """Make a scope known. Scope 0 is the root; a budget bounds the live bytes of the scope and its children."""
+        """Make scope *number* (never used before, not 0) below *parent* known, so that it can own storages.
+
+        *budget_bytes* limits the live bytes of the scope and of all below it: an allocation that would exceed a budget
+        raises RuntimeError with a sentence that calls the innermost such scope by its *name*."""
 
     def enter_scope(self, number: int) -> int:
-        """Let what this thread allocates from now on belong to scope *number*; the number that was there before."""
+        """What this thread allocates from here on belongs to scope *number* (0: the root); the one before is told."""
 
     def forget_scope(self, number: int) -> None:
-        """Drop the scope; what is still alive in it, and what is born into it later, is its nearest parent's."""
+        """Close it: what is alive in it goes on counting against the budgets above, and new storages of a thread that
+        is still in it go to the root."""
 
     def live_in_scope(self, number: int) -> Live:
-        """What is alive now and belongs to the scope itself, its children's not among it."""
+        """What the scope itself owns now, without those below it. Costs the same however much that is."""
+
+    def scope_use(self, number: int) -> ScopeUse | None:
+        """How far its budget is used, by it and all below it; None for a scope without one."""
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
-        """The storages that :meth:`live_in_scope` counts."""
+        """The storages that the scope itself owns now, oldest first."""
 
     def move_to_scope(self, key: int, number: int) -> bool:
-        """Let a living storage belong to scope *number*; False where the ledger does not know it."""
-
-    def key_of(self, storage: Any) -> int:
-        """What names this storage (``tensor.untyped_storage()``) to the ledger."""
-
-    def scope_of(self, key: int) -> int | None:
-        """The scope that the storage belongs to; None where the ledger does not know it."""
-
-    def peak_in_scope(self, number: int) -> int:
-        """The highest that the live bytes of the scope and its children were together."""
-
-    def refusal_in_scope(self, number: int) -> Refusal | None:
-        """The first allocation that the scope's own budget refused."""
+        """Give a storage to another scope; False if there is none under *key*. A move is counted and never refused."""
 
     def stop(self) -> None:
         """Stop recording and put back what was there. Stopping twice is no error."""

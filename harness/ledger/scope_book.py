@@ -1,135 +1,98 @@
-"""Which scope each storage belongs to, for the dispatch ledger: bytes a scope, budgets, and refusals."""
+"""Who owns how much, for a ledger that keeps its books in Python: the dispatch ledger's half of scopes."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 
-from harness.ledger.protocol import Refusal
+from harness.errors import UsageError
+from harness.ledger.protocol import Live, ScopeUse
 from harness.units import format_bytes
 
 __all__ = ["ScopeBook"]
 
 
 class _Scope:
-    """One scope's figures. ``bytes`` are its own by device; ``total`` is its own and its children's together."""
+    __slots__ = ("budget", "bytes", "name", "parent", "storages", "tree_bytes", "tree_peak")
 
-    __slots__ = ("budget", "bytes", "keys", "name", "number", "parent", "peak", "refusal", "total")
-
-    def __init__(self, number: int, parent: _Scope | None, name: str, budget: int | None) -> None:
-        self.number, self.parent, self.name, self.budget = number, parent, name, budget
-        self.keys: set[int] = set()
+    def __init__(self, name: str, parent: _Scope | None, budget: int | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.budget = budget
+        self.storages = 0
         self.bytes: dict[str, int] = {}
-        self.total = 0
-        self.peak = 0
-        self.refusal: Refusal | None = None
-
-
-class _Slot(threading.local):
-    number = 0
+        self.tree_bytes = 0
+        self.tree_peak = 0
 
 
 class ScopeBook:
-    """Scope 0 is the root and is always there. A storage born in a scope that was forgotten belongs to the root.
-
-    Not locked: its ledger calls it under the ledger's own lock, but for :meth:`enter`, which touches its thread only.
-    """
+    """Numbers as in :class:`harness.ledger.protocol.Ledger`. A forgotten scope's figures go on living with its parents:
+    what is alive in it still counts against their budgets."""
 
     def __init__(self) -> None:
-        self._scopes: dict[int, _Scope] = {0: _Scope(0, None, "root", None)}
-        self._owner: dict[int, int] = {}
-        self._slot = _Slot()
+        self._open: dict[int, _Scope] = {0: _Scope("root", None, None)}
+        self._forgotten: dict[int, _Scope] = {}
+        self._here = threading.local()
 
-    def define(self, number: int, parent: int, name: str, budget: int | None) -> None:
-        self._scopes[number] = _Scope(number, self._scopes.get(parent) or self._scopes[0], name, budget)
+    def define(self, number: int, parent: int, *, name: str, budget_bytes: int | None) -> None:
+        if number in self._open:
+            raise UsageError(f"scope {number} is defined already", help="Every scope takes a number of its own.")
+        self._open[number] = _Scope(name, self._scope(parent), budget_bytes)
 
     def enter(self, number: int) -> int:
-        """Set this thread's slot; returns what was in it."""
-        previous, self._slot.number = self._slot.number, number
-        return previous
+        self._scope(number)
+        before = getattr(self._here, "number", 0)
+        self._here.number = number
+        return before
 
     def forget(self, number: int) -> None:
-        """Drop the scope; what is still alive in it becomes its parent's."""
-        scope = self._scopes.get(number)
-        if scope is None or scope.parent is None:
-            return
-        del self._scopes[number]
-        heir = scope.parent
-        while heir.number not in self._scopes and heir.parent is not None:
-            heir = heir.parent
-        for key in scope.keys:
-            self._owner[key] = heir.number
-        heir.keys |= scope.keys
-        for device, size in scope.bytes.items():
-            heir.bytes[device] = heir.bytes.get(device, 0) + size
+        if number == 0:
+            raise UsageError("the root scope cannot be forgotten", help="It ends with the ledger.")
+        scope = self._scope(number)
+        del self._open[number]
+        if scope.storages:
+            self._forgotten[number] = scope
 
-    def born(self, key: int, device: str, size: int, older: bool) -> Refusal | None:
-        """Enter a new storage under this thread's scope, an *older* one under the root; the refusal of the innermost
-        budget that it exceeds."""
-        number = 0 if older else self._slot.number
-        scope = self._scopes.get(number)
-        if scope is None:
-            number, scope = 0, self._scopes[0]
-        self._owner[key] = number
-        scope.keys.add(key)
-        return self._grow(scope, device, size)
+    def here(self) -> int:
+        """The scope that this thread is in."""
+        number: int = getattr(self._here, "number", 0)
+        return number if number in self._open else 0
 
-    def resized(self, key: int, device: str, difference: int) -> Refusal | None:
-        return self._grow(self._scopes[self._owner[key]], device, difference)
+    def live(self, number: int) -> Live:
+        scope = self._scope(number)
+        return Live(storages=scope.storages, bytes={device: n for device, n in scope.bytes.items() if n})
 
-    def died(self, key: int, device: str, size: int) -> None:
-        scope = self._scopes[self._owner.pop(key)]
-        scope.keys.discard(key)
-        self._grow(scope, device, -size)
+    def use(self, number: int) -> ScopeUse | None:
+        scope = self._scope(number)
+        if scope.budget is None:
+            return None
+        return ScopeUse(budget_bytes=scope.budget, used_bytes=scope.tree_bytes, peak_bytes=scope.tree_peak)
 
-    def move(self, key: int, device: str, size: int, number: int) -> bool:
-        target = self._scopes.get(number)
-        if target is None or key not in self._owner:
-            return False
-        self.died(key, device, size)
-        self._owner[key] = number
-        target.keys.add(key)
-        self._grow(target, device, size, may_refuse=False)
-        return True
-
-    def owner(self, key: int) -> int | None:
-        return self._owner.get(key)
-
-    def keys(self, number: int) -> Iterable[int]:
-        scope = self._scopes.get(number)
-        return scope.keys if scope is not None else ()
-
-    def bytes(self, number: int) -> dict[str, int]:
-        """Live bytes by device, the scope's own."""
-        scope = self._scopes.get(number)
-        return {d: b for d, b in scope.bytes.items() if b} if scope is not None else {}
-
-    def peak(self, number: int) -> int:
-        """The highest that the scope's and its children's bytes were together."""
-        scope = self._scopes.get(number)
-        return scope.peak if scope is not None else 0
-
-    def refusal(self, number: int) -> Refusal | None:
-        scope = self._scopes.get(number)
-        return scope.refusal if scope is not None else None
-
-    @staticmethod
-    def _grow(scope: _Scope, device: str, size: int, *, may_refuse: bool = True) -> Refusal | None:
+    def charge(self, number: int, device: str, size: int, *, storages: int) -> str | None:
+        """Book it. The sentence of the innermost budget that is exceeded by it, if one is."""
+        scope: _Scope | None = self._open.get(number) or self._forgotten[number]
+        assert scope is not None
+        scope.storages += storages
         scope.bytes[device] = scope.bytes.get(device, 0) + size
-        refused: Refusal | None = None
-        at: _Scope | None = scope
-        while at is not None:
-            at.total += size
-            if at.budget is not None and at.total > at.budget and may_refuse and size > 0 and refused is None:
-                refused = Refusal(
-                    bytes=size,
-                    sentence=(
-                        f"scope {at.name}: {format_bytes(size)} more on {device} exceed its budget of "
-                        f"{format_bytes(at.budget)}; {format_bytes(at.total - size)} are alive in it"
-                    ),
+        if not scope.storages:
+            self._forgotten.pop(number, None)
+        exceeded = None
+        while scope is not None:
+            scope.tree_bytes += size
+            scope.tree_peak = max(scope.tree_peak, scope.tree_bytes)
+            if size > 0 and scope.budget is not None and scope.tree_bytes > scope.budget and exceeded is None:
+                exceeded = (
+                    f"scope {scope.name}: {format_bytes(size)} more would exceed its budget of "
+                    f"{format_bytes(scope.budget)} ({format_bytes(scope.tree_bytes - size)} in use)"
                 )
-                at.refusal = at.refusal or refused
-            elif at.total > at.peak:
-                at.peak = at.total
-            at = at.parent
-        return refused
+            scope = scope.parent
+        return exceeded
+
+    def check(self, number: int) -> None:
+        """:class:`UsageError` if there is no such scope (any more)."""
+        self._scope(number)
+
+    def _scope(self, number: int) -> _Scope:
+        scope = self._open.get(number)
+        if scope is None:
+            raise UsageError(f"scope {number} is not defined, or is forgotten", help="Define it before it is used.")
+        return scope
