@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from harness.ledger.current import announce, withdraw
 from harness.ledger.dispatch_mode import LedgerMode, Observer
+from harness.ledger.modes import leave_mode
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.scope_book import ScopeBook
 from harness.ledger.sites import SiteTable
@@ -54,6 +56,13 @@ class _Site:
         return SiteState(number, self.storages, self.bytes, next(iter(self.births), None))
 
 
+class _Thread(threading.local):
+    """What is known of a thread: a refusal that is due, and the mode that follows it (True: the ledger's first one)."""
+
+    refusal: str | None = None
+    followed: Any = None
+
+
 class DispatchLedger:
     """See :class:`harness.ledger.protocol.Ledger`. *observer* is shown every operator before it runs.
 
@@ -74,11 +83,12 @@ class DispatchLedger:
     def __init__(self, *, depth: int = 8, observer: Observer | None = None) -> None:
         self.observer = observer
         self.dropped = 0
-        self.refusal: str | None = None
+        self.is_running = False
+        self._lock = threading.RLock()
+        self._thread = _Thread()
         self._scopes = ScopeBook()
         self._table = SiteTable(depth=depth)
         self._mode = LedgerMode(self)
-        self._running = False
         self._storages: dict[int, _Storage] = {}
         self._sites: dict[int, _Site] = {}
         self._changed: set[int] = set()
@@ -88,26 +98,18 @@ class DispatchLedger:
         self._allocations = 0
         self._marks = 0
         self._open_marks: weakref.WeakSet[Mark] = weakref.WeakSet()
-        self._scopes = ScopeBook()
-        self._lock = threading.RLock()
-        self._thread = _Thread()
 
     def start(self) -> Self:
         """Begin to record, in this thread."""
         self._mode.__enter__()  # type: ignore[no-untyped-call]
-        self._running = True
+        self.is_running = True
         self._thread.followed = True
         announce(self)
         return self
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it records: a mode that another thread still has does nothing after the end."""
-        return self._running
-
     def stop(self) -> None:
-        if self._running:
-            self._running = False
+        if self.is_running:
+            self.is_running = False
             withdraw(self)
             self._thread.followed = None
             leave_mode(self._mode)
@@ -139,20 +141,16 @@ class DispatchLedger:
             if len(self._storages) >= _MOST_STORAGES:
                 self.dropped += 1
                 return
+            # What an operator was given and gives back (a view, a change in place) is older than this ledger: no
+            # scope of now made it.
             older = any(returned.alias_info is not None for returned in func._schema.returns)
             self._enter(storage, key, size, str(tensor.device), func._schema.name, older)
 
-    def take_refusal(self) -> Refusal | None:
-        """The refusal of a budget that this thread's last operator exceeded, once."""
-        refused, self._thread.refusal = self._thread.refusal, None
-        return refused
-
     def _enter(self, storage: Any, key: int, size: int, device: str, operator: str, older: bool) -> None:
-        """Put a storage on the books. An *older* one was there before this ledger: no scope of now made it."""
         entry = _Storage(storage, self._dead.append)
         entry.key, entry.bytes, entry.device, entry.birth = key, size, device, self._marks - 1
         entry.site = self._table.number_of(operator, sys._getframe(3))
-        entry.scope = self._scopes.here()
+        entry.scope = 0 if older else self._scopes.here()
         self._storages[key] = entry
         self._allocations += 1
         site = self._sites.get(entry.site)
@@ -162,9 +160,6 @@ class DispatchLedger:
         self._charge(entry, size, storages=1)
         site.births[entry.birth] = site.births.get(entry.birth, 0) + 1
         self._grow(entry, site, size)
-        refused = self._scopes.born(key, device, size, older)
-        if refused is not None:
-            self._thread.refusal = refused
 
     def _resize(self, entry: _Storage, size: int) -> None:
         difference, entry.bytes = size - entry.bytes, size
@@ -180,11 +175,17 @@ class DispatchLedger:
 
     def _charge(self, entry: _Storage, size: int, *, storages: int) -> None:
         exceeded = self._scopes.charge(entry.scope, entry.device, size, storages=storages)
-        self.refusal = self.refusal or exceeded
+        if exceeded is not None and self._thread.refusal is None:
+            self._thread.refusal = exceeded
+
+    @property
+    def refusal(self) -> str | None:
+        """The refusal that is due in this thread."""
+        return self._thread.refusal
 
     def refused(self) -> RuntimeError:
         """The error for the refusal that is due, which is then over."""
-        sentence, self.refusal = self.refusal, None
+        sentence, self._thread.refusal = self._thread.refusal, None
         return RuntimeError(sentence)
 
     def _drain(self) -> None:
@@ -195,7 +196,6 @@ class DispatchLedger:
         while self._dead:
             entry = self._dead.popleft()
             del self._storages[entry.key]
-            self._scopes.died(entry.key, entry.device, entry.bytes)
             self._bytes[entry.device] -= entry.bytes
             self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
             site = self._sites[entry.site]
@@ -232,12 +232,6 @@ class DispatchLedger:
     def survivors(self, mark: Mark) -> Sequence[Survivor]:
         self._drain()
         return [_survivor(entry) for entry in self._storages.values() if entry.birth < mark.number]
-
-    @staticmethod
-    def _survivor(entry: _Storage, scope: int) -> Survivor:
-        return Survivor(
-            bytes=entry.bytes, device=entry.device, birth=entry.birth, site=entry.site, key=entry.key, scope=scope
-        )
 
     def peak_bytes(self, mark: Mark) -> dict[str, int]:
         self._drain()
@@ -277,11 +271,20 @@ class DispatchLedger:
         self._scopes.define(number, parent, name=name, budget_bytes=budget_bytes)
 
     def enter_scope(self, number: int) -> int:
-        return self._scopes.enter(number)
+        before = self._scopes.enter(number)
+        thread = self._thread
+        if number and thread.followed is None and self.is_running:
+            thread.followed = LedgerMode(self)
+            thread.followed.__enter__()
+        elif not number and isinstance(thread.followed, LedgerMode):
+            leave_mode(thread.followed)
+            thread.followed = None
+        return before
 
     def forget_scope(self, number: int) -> None:
-        self._drain()
-        self._scopes.forget(number)
+        with self._lock:
+            self._drain()
+            self._scopes.forget(number)
 
     def live_in_scope(self, number: int) -> Live:
         self._drain()
@@ -292,20 +295,27 @@ class DispatchLedger:
         return self._scopes.use(number)
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
-        self._scopes.check(number)
-        self._drain()
-        return [_survivor(entry) for entry in self._storages.values() if entry.scope == number]
+        with self._lock:
+            self._scopes.check(number)
+            self._drain()
+            return [_survivor(entry) for entry in self._storages.values() if entry.scope == number]
 
-    def move_to_scope(self, key: int, number: int) -> bool:
-        self._scopes.check(number)
+    def scope_of(self, key: int) -> int | None:
         self._drain()
         entry = self._storages.get(key)
-        if entry is None:
-            return False
-        self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
-        self._scopes.charge(number, entry.device, entry.bytes, storages=1)
-        entry.scope = number
-        return True
+        return entry.scope if entry is not None else None
+
+    def move_to_scope(self, key: int, number: int) -> bool:
+        with self._lock:
+            self._scopes.check(number)
+            self._drain()
+            entry = self._storages.get(key)
+            if entry is None:
+                return False
+            self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
+            self._scopes.charge(number, entry.device, entry.bytes, storages=1)
+            entry.scope = number
+            return True
 
 
 def _survivor(entry: _Storage) -> Survivor:

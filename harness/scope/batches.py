@@ -94,7 +94,7 @@ class Batches(Generic[T]):
             return
         wrong = leave(record)
         if wrong is not None:
-            raise wrong
+            raise_for(record, [wrong])
         failed = end_members(record, here(2, 3))
         self._ended.append(record)
         if failed:

@@ -12,7 +12,7 @@ from harness.scope.closed_tensor import ClosedTensor, Closure
 from harness.scope.holders import cpp_owners
 from harness.scope.quarantine import QUARANTINE
 from harness.scope.record import OPEN, Place, Record, place_text
-from harness.scope.storages import storages_of, tensors_by_key
+from harness.scope.storages import key_of, storages_of, tensors_by_key
 
 __all__ = ["close_survivors", "close_tensor"]
 
@@ -52,7 +52,7 @@ def close_survivors(record: Record, ledger: Ledger) -> None:
 def _closure(record: Record, tensor: torch.Tensor, ledger: Ledger, where: str) -> Closure:
     created = "an unknown place"
     for storage in storages_of(tensor):
-        key = ledger.key_of(storage)
+        key = key_of(storage, ledger)
         owner = OPEN.get(ledger.scope_of(key) or 0, record)
         site = next((s.site for s in ledger.survivors_in_scope(owner.number) if s.key == key), None)
         if site is not None:

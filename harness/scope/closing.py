@@ -12,6 +12,7 @@ from harness.scope.escaping import escaped
 from harness.scope.quarantine import QUARANTINE
 from harness.scope.record import OPEN, Place, Record
 from harness.scope.roles import ROLES
+from harness.units import format_bytes, format_count
 
 __all__ = ["close_record", "end_members", "raise_for"]
 
@@ -82,26 +83,36 @@ def _refused(record: Record, error: BaseException | None) -> list[BaseException]
     """What a refused allocation becomes at the exit of the scope whose budget it was, also where it was swallowed."""
     if record.budget is None or record.ledger is None:
         return []
-    refusal = record.ledger.refusal_in_scope(record.number)
+    use = record.ledger.scope_use(record.number)
     on_device = (record.extra or {}).get("refused")
-    if refusal is None and on_device is None:
+    if on_device is None and (use is None or not use.refusals):
         return []
-    sentence = refusal.sentence if refusal is not None else str(on_device)
-    exceeded = BudgetExceededError(sentence)
-    exceeded.__cause__ = error if error is not None and sentence in str(error) else None
-    if exceeded.__cause__ is None:
-        exceeded.__cause__ = RuntimeError(f"{sentence} (raised there, and caught by the program)")
-    return [exceeded]
+    beginning = f"scope {record.path}: "
+    text = str(error)
+    if error is not None and beginning in text:
+        exceeded = BudgetExceededError(beginning + text.split(beginning, 1)[1].splitlines()[0])
+        exceeded.__cause__ = error
+        return [exceeded]
+    times = use.refusals if use is not None else 1
+    return [
+        BudgetExceededError(
+            f"{beginning}its budget of {format_bytes(record.budget)} was exceeded {format_count(times)} times, and the "
+            "program went on after the error"
+        )
+    ]
 
 
 def raise_for(record: Record, errors: list[BaseException]) -> None:
     """Raise what closing gave: nothing, one of our own, or a group."""
     if not errors:
         return
+    # The lists are emptied: an error's traceback leads to the frames that have them, and they would lead to the error.
     if len(errors) == 1 and isinstance(errors[0], (BudgetExceededError, EscapedTensorsError, ScopeContextError)):
-        raise errors[0]
+        raise errors.pop()
     raise _group(record, errors)
 
 
 def _group(record: Record, errors: list[BaseException]) -> BaseExceptionGroup[Any]:
-    return BaseExceptionGroup(f"closing scope {record.path}: {len(errors)} failed", errors)
+    group = BaseExceptionGroup(f"closing scope {record.path}: {len(errors)} failed", errors)
+    errors.clear()
+    return group

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from harness.ledger import current
 from harness.ledger.protocol import Ledger, Survivor
 from harness.scope.devices import allocator_bytes
 from harness.scope.outliving import OUTLIVING
@@ -33,7 +34,7 @@ def dump(record: Record) -> ScopeDump:
 
 
 def _dump(record: Record, *, whole: bool) -> ScopeDump:
-    ledger = record.ledger
+    ledger = record.ledger if record is not ROOT else current.running()
     survivors = list(ledger.survivors_in_scope(record.number)) if ledger is not None else []
     by_device: dict[str, int] = {}
     for s in survivors:
@@ -41,6 +42,7 @@ def _dump(record: Record, *, whole: bool) -> ScopeDump:
     objects, dtypes, roles = _seen(survivors, ledger)
     tree = subtree_bytes(record)
     extra = record.extra or {}
+    use = ledger.scope_use(record.number) if ledger is not None else None
     foreign: dict[str, int] = {}
     for one in foreign_of(record).values():
         foreign[one.kind] = foreign.get(one.kind, 0) + one.bytes
@@ -58,7 +60,7 @@ def _dump(record: Record, *, whole: bool) -> ScopeDump:
         dtypes=dtypes,
         roles=roles,
         tree_bytes=tree,
-        peak_bytes=ledger.peak_in_scope(record.number) if ledger is not None else 0,
+        peak_bytes=use.peak_bytes if use is not None else None,
         budget_bytes=record.budget,
         remaining_bytes=max(0, record.budget - tree) if record.budget is not None else None,
         foreign=foreign,

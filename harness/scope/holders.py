@@ -12,7 +12,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from harness.ledger.protocol import Ledger
-from harness.scope.storages import storages_of, tensors_by_key
+from harness.scope.storages import key_of, storages_of, tensors_by_key
 
 __all__ = ["cpp_owners", "holders_of", "locals_of", "named_in"]
 
@@ -136,7 +136,7 @@ def named_in(
 
 
 def _keys_under(tensor: torch.Tensor, ledger: Ledger) -> set[int]:
-    return {ledger.key_of(storage) for storage in storages_of(tensor)}
+    return {key_of(storage, ledger) for storage in storages_of(tensor)}
 
 
 def _saved_by(node: Any, seen: set[Any], ledger: Ledger) -> set[int]:

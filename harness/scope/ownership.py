@@ -13,7 +13,7 @@ from harness.model.allocation import Frame
 from harness.scope.closed_tensor import ClosedTensor, closure_of, refuse
 from harness.scope.outliving import OUTLIVING
 from harness.scope.record import OPEN, ROOT, Place, Record, place_text, places
-from harness.scope.storages import kind_of_foreign, storages_of, tensors_in
+from harness.scope.storages import key_of, kind_of_foreign, storages_of, tensors_in
 from harness.scope.tree import subtree_bytes
 from harness.units import format_bytes
 
@@ -69,7 +69,7 @@ def foreign_of(record: Record) -> dict[int, Foreign]:
 
 def owner_of(ledger: Ledger, storage: Any) -> Record:
     """The scope that owns a storage; the root where nobody does."""
-    key = ledger.key_of(storage)
+    key = key_of(storage, ledger)
     number = ledger.scope_of(key)
     if number is None:
         at = storage._cdata
@@ -133,7 +133,7 @@ def move(record: Record, moving: list[tuple[Any, Record]], ledger: Ledger, at: P
     for storage, owner in moving:
         if owner is record:
             continue
-        key = ledger.key_of(storage)
+        key = key_of(storage, ledger)
         _take_foreign(owner, storage._cdata)
         if not ledger.move_to_scope(key, record.number) and record is not ROOT:
             table = record.more().setdefault("foreign", {})

@@ -102,14 +102,12 @@ class Record:
         """The ledger that this scope books in; the running one, or one that is started for it."""
         ledger = self.ledger
         if ledger is None:
-            ledger = current.running()
+            parent = self.parent
+            ledger = parent.attach() if parent is not None and parent.number else current.running()
             if ledger is None or ledger is current.shared():
                 ledger = current.share()
                 self.shares = True
-            parent = self.parent
             if parent is not None:
-                if parent.ledger is not ledger and parent.number:
-                    parent.attach()
                 ledger.define_scope(self.number, parent.number, name=self.path, budget_bytes=self.budget)
             self.ledger = ledger
         return ledger

@@ -85,6 +85,7 @@ class ResourceScope:
         errors = close_record(record, at=here(1, 3), error=error)
         if wrong is not None:
             errors.insert(0, wrong)
+            wrong = None
         if errors:
             raise_for(record, errors)
 

@@ -21,7 +21,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from harness.ledger.protocol import Ledger
 from harness.scope.closed_tensor import ClosedTensor
 from harness.scope.record import OPEN, Record
-from harness.scope.storages import storages_of
+from harness.scope.storages import key_of, storages_of
 
 __all__ = ["ROLES", "OrphanedState", "Roles"]
 
@@ -74,7 +74,7 @@ class Roles:
             if home == record.number or not keys:
                 continue
             for storage in storages_of(tensor):
-                key = ledger.key_of(storage)
+                key = key_of(storage, ledger)
                 if key in keys:
                     keys.discard(key)
                     ledger.move_to_scope(key, home if home in OPEN else 0)
@@ -134,7 +134,7 @@ class Roles:
 
     def _note_state(self, optimizer: Any, tensor: torch.Tensor, ledger: Ledger, number: int) -> None:
         for storage in storages_of(tensor):
-            if ledger.scope_of(ledger.key_of(storage)) == number:
+            if ledger.scope_of(key_of(storage, ledger)) == number:
                 name = f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"
                 known = self._state.setdefault(name, [])
                 known.append((weakref.ref(optimizer), storage.nbytes(), StorageWeakRef(storage)))
@@ -154,7 +154,7 @@ class Roles:
 
 
 def _home(tensor: torch.Tensor, ledger: Ledger) -> int:
-    return next((ledger.scope_of(ledger.key_of(s)) or 0 for s in storages_of(tensor)), 0)
+    return next((ledger.scope_of(key_of(s, ledger)) or 0 for s in storages_of(tensor)), 0)
 
 
 def _module_home(module: Any, ledger: Ledger, number: int) -> int:

@@ -27,7 +27,8 @@ class SiteShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScopeDump(msgspec.Struct, frozen=True, kw_only=True):
-    """A scope now. Its own storages, its children's not among them; ``tree_bytes`` is with them.
+    """A scope now. Its own storages, its children's not among them; ``tree_bytes`` is with
+    them, and so is ``peak_bytes``, which is counted where there is a budget.
 
     ``objects`` counts Python tensor objects, ``storages`` what they lie on, each once; ``bytes`` by device is what the
     storages hold, ``allocator_bytes`` what the allocators of devices that are in use hold for the process. ``roles``
@@ -47,7 +48,7 @@ class ScopeDump(msgspec.Struct, frozen=True, kw_only=True):
     dtypes: dict[str, int] = {}
     roles: dict[str, int] = {}
     tree_bytes: int = 0
-    peak_bytes: int = 0
+    peak_bytes: int | None = None
     budget_bytes: int | None = None
     remaining_bytes: int | None = None
     allocator_bytes: dict[str, dict[str, int]] = {}

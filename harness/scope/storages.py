@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 from harness.ledger.protocol import Ledger
 from harness.scope.closed_tensor import ClosedTensor
 
-__all__ = ["kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
+__all__ = ["key_of", "kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
 
 _PARTS = {
     torch.sparse_coo: ("_indices", "_values"),
@@ -45,6 +45,11 @@ def storages_of(tensor: torch.Tensor) -> Iterator[Any]:
         return
 
 
+def key_of(storage: Any, ledger: Ledger) -> int:
+    """What the ledger knows a storage by (:meth:`Ledger.key_of` asks for a tensor; a sparse one has several)."""
+    return int(storage.data_ptr() if ledger.source == "native" and storage.device.type == "cpu" else storage._cdata)
+
+
 def kind_of_foreign(storage: Any) -> str:
     """What a storage is that the ledger does not know."""
     if storage.device.type == "cpu" and storage.is_shared():
@@ -60,7 +65,7 @@ def tensors_by_key(keys: Iterable[int], ledger: Ledger) -> dict[int, list[torch.
         if not issubclass(type(candidate), torch.Tensor) or type(candidate) is ClosedTensor:
             continue
         for storage in storages_of(candidate):
-            key = ledger.key_of(storage)
+            key = key_of(storage, ledger)
             if key in wanted:
                 found.setdefault(key, []).append(candidate)
     return found

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from harness.ledger import current
 from harness.model.allocation import Frame
 from harness.scope.record import ROOT, Record, place_text, places
 from harness.units import format_bytes
@@ -38,6 +39,9 @@ def every_open(at: Record = ROOT) -> Iterator[Record]:
 
 def subtree_bytes(record: Record) -> int:
     """Live bytes of a scope and of all below it."""
+    if record is ROOT:
+        ledger = current.running()
+        return ledger.live().total_bytes if ledger is not None else 0
     return sum(
         r.ledger.live_in_scope(r.number).total_bytes for r in (record, *every_open(record)) if r.ledger is not None
     )
