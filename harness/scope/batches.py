@@ -26,6 +26,8 @@ class Batches(Generic[T]):
     variables, which Python gives a new value only in the next round, may hold it. At the end of the loop, what its
     variables still name goes to the scope outside."""
 
+    _over = True  # until it is made: it may be refused half-way
+
     def __init__(self, parent: Record, loader: Iterable[T], name: str, on_escape: OnEscape) -> None:
         require_open(parent)
         self._parent = parent
@@ -69,13 +71,10 @@ class Batches(Generic[T]):
         if self._over:
             raise StopIteration
         frame = sys._getframe(1)
-        self._end_present()
-        self._settle(frame)
-        record = self._present = Record(self._name, self._parent, self._on_escape, None, self._opened)
-        OPEN[record.number] = self._parent.children[record.number] = record
-        self._parent.members[record.number] = record
         try:
-            enter(record)
+            self._end_present()
+            self._settle(frame)
+            self._begin()
             if self._iterator is None:
                 self._iterator = iter(self._loader)
             item = next(self._iterator)
@@ -87,6 +86,13 @@ class Batches(Generic[T]):
         except BaseException as error:
             self._finish(frame, error)
             raise
+
+    def _begin(self) -> None:
+        require_open(self._parent)
+        record = self._present = Record(self._name, self._parent, self._on_escape, None, self._opened)
+        OPEN[record.number] = self._parent.children[record.number] = record
+        self._parent.members[record.number] = record
+        enter(record)
 
     def _end_present(self) -> None:
         record, self._present = self._present, None

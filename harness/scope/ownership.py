@@ -13,7 +13,7 @@ from harness.model.allocation import Frame
 from harness.scope.closed_tensor import ClosedTensor, closure_of, refuse
 from harness.scope.outliving import OUTLIVING
 from harness.scope.record import OPEN, ROOT, Place, Record, place_text, places
-from harness.scope.storages import key_of, kind_of_foreign, storages_of, tensors_in
+from harness.scope.storages import is_foreign, key_of, kind_of_foreign, storages_of, tensors_in
 from harness.scope.tree import subtree_bytes
 from harness.units import format_bytes
 
@@ -69,8 +69,7 @@ def foreign_of(record: Record) -> dict[int, Foreign]:
 
 def owner_of(ledger: Ledger, storage: Any) -> Record:
     """The scope that owns a storage; the root where nobody does."""
-    key = key_of(storage, ledger)
-    number = ledger.scope_of(key)
+    number = None if is_foreign(storage) else ledger.scope_of(key_of(storage, ledger))
     if number is None:
         at = storage._cdata
         return next((r for r in list(OPEN.values()) if at in (r.extra or {}).get("foreign", {})), ROOT)
@@ -133,9 +132,9 @@ def move(record: Record, moving: list[tuple[Any, Record]], ledger: Ledger, at: P
     for storage, owner in moving:
         if owner is record:
             continue
-        key = key_of(storage, ledger)
         _take_foreign(owner, storage._cdata)
-        if not ledger.move_to_scope(key, record.number) and record is not ROOT:
+        moved = not is_foreign(storage) and ledger.move_to_scope(key_of(storage, ledger), record.number)
+        if not moved and record is not ROOT:
             table = record.more().setdefault("foreign", {})
             table[storage._cdata] = Foreign(storage, kind_of_foreign(storage))
         by_owner.setdefault(owner.path, []).append(storage.nbytes())

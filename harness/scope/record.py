@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import linecache
 import sys
 import threading
 import time
@@ -37,8 +38,6 @@ def here(skip: int, depth: int = _DEPTH) -> Place:
 
 def places(stack: Place) -> tuple[Frame, ...]:
     """The frames of the user's own code in *stack*."""
-    import linecache
-
     found = []
     for code, instruction in stack:
         if is_users_file(code.co_filename):

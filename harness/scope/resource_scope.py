@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from types import TracebackType
@@ -91,7 +92,7 @@ class ResourceScope:
 
     def __del__(self) -> None:
         record = getattr(self, "_record", None)
-        if record is not None and record.state == "open" and record is not ROOT:
+        if record is not None and record.state == "open" and not sys.is_finalizing():
             abandon(record)
 
     def child(self, name: str, *, on_escape: OnEscape = "report", budget: str | int | None = None) -> ResourceScope:
@@ -217,6 +218,7 @@ def _opened(name: str, parent: Record, on_escape: OnEscape, budget: str | int | 
         OPEN[record.number] = parent.children[record.number] = record
         if parent is not ROOT:
             parent.members[record.number] = record
+        record.attach()
     return record
 
 

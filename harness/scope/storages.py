@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 from harness.ledger.protocol import Ledger
 from harness.scope.closed_tensor import ClosedTensor
 
-__all__ = ["key_of", "kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
+__all__ = ["is_foreign", "key_of", "kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
 
 _PARTS = {
     torch.sparse_coo: ("_indices", "_values"),
@@ -48,6 +48,11 @@ def storages_of(tensor: torch.Tensor) -> Iterator[Any]:
 def key_of(storage: Any, ledger: Ledger) -> int:
     """What the ledger knows a storage by (:meth:`Ledger.key_of` asks for a tensor; a sparse one has several)."""
     return int(storage.data_ptr() if ledger.source == "native" and storage.device.type == "cpu" else storage._cdata)
+
+
+def is_foreign(storage: Any) -> bool:
+    """Whether the memory is not of torch's allocator: numpy's, mapped, or shared between processes."""
+    return storage.device.type == "cpu" and (not storage.resizable() or storage.is_shared())
 
 
 def kind_of_foreign(storage: Any) -> str:
