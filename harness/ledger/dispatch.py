@@ -141,10 +141,7 @@ class DispatchLedger:
             if len(self._storages) >= _MOST_STORAGES:
                 self.dropped += 1
                 return
-            # What an operator was given and gives back (a view, a change in place) is older than this ledger: no
-            # scope of now made it.
-            older = any(returned.alias_info is not None for returned in func._schema.returns)
-            self._enter(storage, key, size, str(tensor.device), func._schema.name, older)
+            self._enter(storage, key, size, str(tensor.device), func._schema.name, _is_older(storage, func._schema))
 
     def _enter(self, storage: Any, key: int, size: int, device: str, operator: str, older: bool) -> None:
         entry = _Storage(storage, self._dead.append)
@@ -316,6 +313,15 @@ class DispatchLedger:
             self._scopes.charge(number, entry.device, entry.bytes, storages=1)
             entry.scope = number
             return True
+
+
+def _is_older(storage: Any, schema: Any) -> bool:
+    """Whether a storage that is new to the ledger was there before its operator ran, so that no scope of now made it:
+    the operator was given it and gives it back (a view, a change in place; torch.tensor() shows nothing but its
+    lift_fresh), or it lies over memory that is not torch's."""
+    if not storage.resizable():
+        return True
+    return schema.name != "aten::lift_fresh" and any(r.alias_info is not None for r in schema.returns)
 
 
 def _survivor(entry: _Storage) -> Survivor:

@@ -28,9 +28,12 @@ def close_record(
             return []
         record.state = "closing"
         record.closed_at, record.closed_by, record.closed_ns = at, by, time.monotonic_ns()
-    if not record.members and record.extra is None and record.ledger is not None and not record.ledger.live_in_scope(
-        record.number
-    ).storages:
+    if (
+        not record.members
+        and record.extra is None
+        and record.ledger is not None
+        and not record.ledger.live_in_scope(record.number).storages
+    ):
         errors: list[BaseException] = []
     else:
         errors = end_members(record, at)

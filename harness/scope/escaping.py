@@ -73,7 +73,9 @@ def _sentence(record: Record, told: list[Escape]) -> str:
         held = f", held by {'; '.join(escape.held_by)}" if escape.held_by else ""
         lines.append(f"{format_count(escape.storages)} ({format_bytes(escape.bytes)}) from {where}{held}")
     more = f"; and {len(told) - 8} more sites" if len(told) > 8 else ""
-    return f"scope {record.path}: {sum(e.storages for e in told)} storages are alive at its end: {'; '.join(lines)}{more}"
+    return (
+        f"scope {record.path}: {sum(e.storages for e in told)} storages are alive at its end: {'; '.join(lines)}{more}"
+    )
 
 
 def _users_frame() -> FrameType | None:

@@ -38,18 +38,17 @@ def holders_of(keys: Iterable[int], ledger: Ledger, *, frame: FrameType | None =
     wanted = list(keys)
     tensors = tensors_by_key(wanted, ledger)
     found: dict[int, list[str]] = {key: [] for key in wanted}
-    names = _names_of([t for ts in tensors.values() for t in ts], frame)
+    ours = {id(on_it) for on_it in tensors.values()}
+    names = _names_of([t for on_it in tensors.values() for t in on_it], frame, ours)
     for key in wanted:
         for tensor in tensors.get(key, ()):
             found[key] += names.get(id(tensor), [])
-        if not tensors.get(key):
-            found[key].append("an autograd graph or other C++ code (no Python tensor is on it)")
-        elif not found[key]:
-            found[key].append("something that cannot be seen from Python (a generator, a closure or C++)")
+        if not found[key]:
+            found[key].append("an autograd graph or other C++ code (no Python name leads to it)")
     return {key: tuple(dict.fromkeys(words))[:_MOST_NAMED] for key, words in found.items()}
 
 
-def _names_of(tensors: list[torch.Tensor], frame: FrameType | None) -> dict[int, list[str]]:
+def _names_of(tensors: list[torch.Tensor], frame: FrameType | None, ours: set[int]) -> dict[int, list[str]]:
     ids = {id(t) for t in tensors}
     names: dict[int, list[str]] = {}
     for at in _frames(frame):
@@ -57,7 +56,7 @@ def _names_of(tensors: list[torch.Tensor], frame: FrameType | None) -> dict[int,
             if id(value) in ids and at.f_code.co_name != "<module>":
                 names.setdefault(id(value), []).append(f"local variable {name} of {at.f_code.co_qualname}")
     for referrer in gc.get_referrers(*tensors) if tensors else ():
-        if referrer is tensors or isinstance(referrer, FrameType):
+        if referrer is tensors or id(referrer) in ours or isinstance(referrer, FrameType):
             continue
         for identity, words in _described(referrer, ids):
             names.setdefault(identity, []).append(words)

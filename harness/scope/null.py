@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from harness.ledger.protocol import Live
 from harness.scope.record import OnEscape
 from harness.scope.scope_dump import ScopeDump
 
@@ -69,6 +70,9 @@ class NullScope:
 
     def close_tensor(self, tensor: Any) -> None:
         pass
+
+    def live(self) -> Live:
+        return Live(storages=0, bytes={})
 
     def dump(self) -> ScopeDump:
         return ScopeDump(path="null", name="null", state="open")

@@ -82,9 +82,7 @@ class Outliving:
         with self._lock:
             alive = [r for r in self._released if not r[0].expired()]
             self._released = alive
-        return tuple(
-            Released(bytes=size, released_by=path, released_at=places(at)) for _, size, path, at in alive
-        )
+        return tuple(Released(bytes=size, released_by=path, released_at=places(at)) for _, size, path, at in alive)
 
     def clear(self) -> None:
         """Forget all (for tests)."""

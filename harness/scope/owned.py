@@ -15,7 +15,7 @@ from harness.scope.closed_tensor import ClosedTensor
 from harness.scope.closer import close_tensor
 from harness.scope.holders import locals_of
 from harness.scope.record import Record
-from harness.scope.storages import storages_of, tensors_in
+from harness.scope.storages import objects_of, storages_of, tensors_in
 
 __all__ = ["Owned", "OwnedTensors", "closer_of"]
 
@@ -86,10 +86,9 @@ def tensors_over(buffer: Any) -> str | None:
     del array
     over = [
         candidate
-        for candidate in gc.get_objects()
-        if issubclass(type(candidate), torch.Tensor) and type(candidate) is not ClosedTensor
-        and any(first <= s.data_ptr() < last for s in storages_of(candidate))
-    ]  # fmt: skip
+        for candidate in objects_of(torch.Tensor)
+        if any(first <= s.data_ptr() < last for s in storages_of(candidate))
+    ]
     if over:
         return f"{len(over)} living tensors"
     return "references that come from C++ (a graph, or a tensor without a Python object)" if _from_cpp(buffer) else None

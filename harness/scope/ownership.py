@@ -142,9 +142,7 @@ def move(record: Record, moving: list[tuple[Any, Record]], ledger: Ledger, at: P
         return
     log: list[Move] = record.more().setdefault("moves", [])
     for source, sizes in by_owner.items():
-        log.append(
-            Move(source=source, target=record.path, storages=len(sizes), bytes=sum(sizes), at=places(at)[:1])
-        )
+        log.append(Move(source=source, target=record.path, storages=len(sizes), bytes=sum(sizes), at=places(at)[:1]))
     del log[:-_MOST_MOVES]
 
 

@@ -70,7 +70,9 @@ class Record:
         "opened_ns", "parent", "path", "shares", "state", "stem",
     )  # fmt: skip
 
-    def __init__(self, name: str, parent: Record | None, on_escape: OnEscape, budget: int | None, opened: Place) -> None:
+    def __init__(
+        self, name: str, parent: Record | None, on_escape: OnEscape, budget: int | None, opened: Place
+    ) -> None:
         self.number = number = next(_numbers) if parent is not None else 0
         self.name = name
         self.parent = parent

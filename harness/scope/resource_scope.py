@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, overload
 
 from harness.errors import ScopeContextError, UsageError
+from harness.ledger.protocol import Live
 from harness.scope.batches import Batches
 from harness.scope.closed_tensor import Closure
 from harness.scope.closer import close_tensor
@@ -177,6 +178,11 @@ class ResourceScope:
         """Close one tensor: every later use of it is a :class:`UseAfterCloseError`. Views, numpy arrays and graphs on
         its memory stay right, and keep it: ``held_by`` says so. No thread that is using it is disturbed."""
         return close_tensor(self._record, tensor, here(1, 3))
+
+    def live(self) -> Live:
+        """How many storages the scope itself owns now, and their bytes by device: cheap, where dump() is thorough."""
+        ledger = self._record.ledger
+        return ledger.live_in_scope(self._record.number) if ledger is not None else Live(storages=0, bytes={})
 
     def dump(self) -> ScopeDump:
         """What the scope is and owns, as data. Never raises."""

@@ -7,7 +7,6 @@ ends, without counting as escapes.
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from harness.ledger.protocol import Ledger
 from harness.scope.closed_tensor import ClosedTensor
 from harness.scope.record import OPEN, Record
-from harness.scope.storages import key_of, storages_of
+from harness.scope.storages import key_of, objects_of, storages_of
 
 __all__ = ["ROLES", "OrphanedState", "Roles"]
 
@@ -120,15 +119,14 @@ class Roles:
     def _look(self) -> bool:
         """Look among all objects for leaves with a gradient, optimizers and modules that are not known yet."""
         before = len(self._leaves) + len(self._optimizers) + len(self._modules)
-        for candidate in gc.get_objects():
-            kind = type(candidate)
-            if issubclass(kind, torch.Tensor):
-                if kind is not ClosedTensor and candidate.is_leaf and candidate.requires_grad:
+        for candidate in objects_of(torch.Tensor, torch.nn.Module, torch.optim.Optimizer):
+            if isinstance(candidate, torch.Tensor):
+                if candidate.is_leaf and candidate.requires_grad:
                     self._leaves[id(candidate)] = weakref.ref(candidate)
-            elif issubclass(kind, torch.nn.Module):
+            elif isinstance(candidate, torch.nn.Module):
                 if candidate.__dict__.get("_buffers"):
                     self._modules.add(candidate)
-            elif issubclass(kind, torch.optim.Optimizer):
+            else:
                 self._optimizers.add(candidate)
         return len(self._leaves) + len(self._optimizers) + len(self._modules) > before
 

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 from harness.ledger.protocol import Ledger
 from harness.scope.closed_tensor import ClosedTensor
 
-__all__ = ["is_foreign", "key_of", "kind_of_foreign", "storages_of", "tensors_by_key", "tensors_in"]
+__all__ = ["is_foreign", "key_of", "kind_of_foreign", "objects_of", "storages_of", "tensors_by_key", "tensors_in"]
 
 _PARTS = {
     torch.sparse_coo: ("_indices", "_values"),
@@ -45,6 +45,20 @@ def storages_of(tensor: torch.Tensor) -> Iterator[Any]:
         return
 
 
+def objects_of(*kinds: type) -> list[Any]:
+    """All living objects of these types that the collector knows, closed tensors left out."""
+    asked: dict[type, bool] = {ClosedTensor: False}
+    found = []
+    for candidate in gc.get_objects():
+        kind = type(candidate)
+        wanted = asked.get(kind)
+        if wanted is None:
+            wanted = asked[kind] = issubclass(kind, kinds)
+        if wanted:
+            found.append(candidate)
+    return found
+
+
 def key_of(storage: Any, ledger: Ledger) -> int:
     """What the ledger knows a storage by (:meth:`Ledger.key_of` asks for a tensor; a sparse one has several)."""
     return int(storage.data_ptr() if ledger.source == "native" and storage.device.type == "cpu" else storage._cdata)
@@ -66,9 +80,7 @@ def tensors_by_key(keys: Iterable[int], ledger: Ledger) -> dict[int, list[torch.
     """The Python tensors on the storages with these keys. Walks over all objects once: some ten milliseconds."""
     wanted = set(keys)
     found: dict[int, list[torch.Tensor]] = {}
-    for candidate in gc.get_objects():
-        if not issubclass(type(candidate), torch.Tensor) or type(candidate) is ClosedTensor:
-            continue
+    for candidate in objects_of(torch.Tensor) if wanted else ():
         for storage in storages_of(candidate):
             key = key_of(storage, ledger)
             if key in wanted:

@@ -85,7 +85,7 @@ def test_row_15_what_goes_past_the_class_is_refused_by_the_dispatcher(ledger: Le
 
         with torch._C.DisableTorchFunctionSubclass(), pytest.raises(UseAfterCloseError):
             tensor.sum()
-        with pytest.raises(RuntimeError, match="was given a tensor that is closed"):
+        with pytest.raises(RuntimeError, match="UseAfterCloseError"):
             scripted(tensor)
 
 
@@ -140,7 +140,7 @@ def test_row_16_what_a_graph_holds_is_not_freed_under_it_and_is_reported_with_it
         del hidden
 
     (escape,) = scope.escapes
-    assert escape.held_by == ("an autograd graph or other C++ code (no Python tensor is on it)",)
+    assert escape.held_by == ("an autograd graph or other C++ code (no Python name leads to it)",)
     loss.backward()  # type: ignore[no-untyped-call]
     assert weight.grad is not None
     assert torch.equal(weight.grad, weight.detach().exp())

@@ -52,7 +52,7 @@ def test_row_21_each_of_64_threads_has_a_scope_of_its_own(ledger: Ledger) -> Non
     def work(i: int) -> tuple[str, dict[str, int], str]:
         with ResourceScope(f"worker{i}") as scope:
             kept = [torch.ones(i + 1) for _ in range(5)]
-            found = scope.dump().bytes
+            found = scope.live().bytes
             kept.clear()
             return current().path, found, scope.path
 
@@ -182,7 +182,10 @@ def test_row_22_scopes_left_out_of_order_are_an_error_at_once(ledger: Ledger) ->
 
     generator = suspended()
 
-    with pytest.raises(ScopeContextError, match=r"outer#\d+ is left while root/outer/inner#\d+"), ResourceScope("outer"):
+    with (
+        pytest.raises(ScopeContextError, match=r"outer#\d+ is left while root/outer/inner#\d+"),
+        ResourceScope("outer"),
+    ):
         next(generator)
 
     assert current().path == "root"

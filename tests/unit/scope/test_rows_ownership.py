@@ -361,7 +361,10 @@ def test_row_30_a_batch_is_closed_on_next_exception_and_break(ledger: Ledger) ->
 def test_row_30_what_escapes_before_a_break_is_raised_where_the_outer_scope_ends(ledger: Ledger) -> None:
     kept = []
 
-    with pytest.raises(EscapedTensorsError, match=r"root/outer/batch#\d+: 1 storages .* held by a list of 1"), ResourceScope("outer") as outer:
+    with (
+        pytest.raises(EscapedTensorsError, match=r"root/outer/batch#\d+: 1 storages .* held by a list of 1"),
+        ResourceScope("outer") as outer,
+    ):
         for batch in outer.batches([1.0, 2.0, 3.0], on_escape="raise"):
             kept.append(torch.full((3,), batch))
             break
