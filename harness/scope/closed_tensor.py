@@ -1,4 +1,4 @@
-"""A tensor that was closed: every use of it is an error that says where it was made, where it was closed, and by whom."""
+"""A tensor that was closed: every use of it is an error that says where it was made, where it was closed, by whom."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from harness.errors import UseAfterCloseError
 
-__all__ = ["Closure", "ClosedTensor", "closure_of", "shell"]
+__all__ = ["ClosedTensor", "Closure", "closure_of", "shell"]
 
 
 class Closure(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +42,12 @@ class ClosedTensor(torch.Tensor):
         refuse(name, args, kwargs)
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override] # the base class has a placeholder there
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> NoReturn:
         refuse(str(func), args, kwargs)
 
-    def __repr__(self, *, tensor_contents: object = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override] # its stub names none
         closure = closure_of(self)
         if closure is None:
             return "<closed tensor>"
@@ -84,8 +84,6 @@ def _first(values: Any) -> Closure | None:
 def shell(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A tensor without elements and without a storage that refuses every operator."""
     with torch._C.DisableTorchFunctionSubclass():
-        made = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            ClosedTensor, (0,), dtype=dtype, device=device, requires_grad=False
-        )
+        made = torch.Tensor._make_wrapper_subclass(ClosedTensor, (0,), dtype=dtype, device=device, requires_grad=False)
     assert isinstance(made, torch.Tensor)
     return made

@@ -21,8 +21,8 @@ _HOLDERS_LOOKED_FOR = 3
 def escaped(
     record: Record, ledger: Ledger, survivors: Sequence[Survivor], error: BaseException | None
 ) -> list[BaseException]:
-    """Hand *survivors* to the nearest open scope outside, and tell of them: in the list of escapes, and as an error where
-    the scope is to raise and does not end with one already."""
+    """Hand *survivors* to the nearest open scope outside, and tell of them: in the list of escapes, and as an error
+    where the scope is to raise and does not end with one already."""
     assert record.parent is not None
     heir = record.parent.nearest_open()
     by_site: dict[int, list[Survivor]] = {}

@@ -29,7 +29,7 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     names = frame.f_locals
     copied = dict(names)
     if sys.version_info < (3, 13) and frame.f_code.co_flags & _OPTIMIZED:
-        names.clear()  # type: ignore[attr-defined]
+        names.clear()
     return copied
 
 
@@ -75,16 +75,12 @@ def _described(referrer: Any, ids: set[int]) -> Iterator[tuple[int, str]]:
         for key, value in list(referrer.items()):
             if id(value) in ids:
                 yield id(value), f"{owner}.{key}" if owner else f"a dict of {len(referrer)}, under {ascii(key)[:40]}"
-    elif isinstance(referrer, (list, tuple, set)):
-        for value in list(referrer):
-            if id(value) in ids:
-                yield id(value), f"a {type(referrer).__name__} of {len(referrer)}"
-    elif isinstance(referrer, CellType):
-        yield id(referrer.cell_contents), "a closure"
     elif not isinstance(referrer, (FunctionType, torch.Tensor)):
+        size = f" of {len(referrer)}" if isinstance(referrer, (list, tuple, set)) else ""
+        words = "a closure" if isinstance(referrer, CellType) else f"a {type(referrer).__name__}{size}"
         for value in gc.get_referents(referrer):
             if id(value) in ids:
-                yield id(value), f"a {type(referrer).__name__}"
+                yield id(value), words
 
 
 def _owner_of(namespace: Mapping[str, Any]) -> str | None:
@@ -103,7 +99,7 @@ def cpp_owners(tensor: torch.Tensor) -> str | None:
     if tensor._use_count() > 1:  # type: ignore[attr-defined]
         return "an autograd graph that saved it, a view or a numpy array"
     for storage in storages_of(tensor):
-        owners = torch._C._storage_Use_Count(storage._cdata)  # type: ignore[attr-defined]
+        owners = torch._C._storage_Use_Count(storage._cdata)
         if owners > 2:  # the tensor's, and that of the object that was just made to ask
             return "another tensor, a numpy array or C++ code on the same storage"
     return None
@@ -117,12 +113,11 @@ def named_in(
     explained: dict[int, int] = {}
     boxes: dict[int, list[torch.Tensor]] = {}
     for value in list(locals_of(frame).values()):
-        inside = tree_leaves(value) if id(value) in items else (value,)
-        for one in inside:
+        for one in tree_leaves(value) if id(value) in items else (value,):
             if isinstance(one, torch.Tensor):
                 boxes[id(one)] = [one]
                 explained[id(one)] = explained.get(id(one), 0) + 1
-    value = one = inside = None
+    value = one = None
     found: set[int] = set()
     seen: set[Any] = set()
     for identity, box in boxes.items():

@@ -11,7 +11,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from harness.model.allocation import Frame
 from harness.scope.record import Place, places
 
-__all__ = ["Escape", "Outliving", "Released", "OUTLIVING"]
+__all__ = ["OUTLIVING", "Escape", "Outliving", "Released"]
 
 _MOST = 1024
 

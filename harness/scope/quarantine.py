@@ -16,7 +16,7 @@ import torch
 
 from harness.scope.closed_tensor import ClosedTensor, Closure, shell
 
-__all__ = ["Quarantine", "QUARANTINE"]
+__all__ = ["QUARANTINE", "Quarantine"]
 
 _MOST = 1024
 """Tensors that wait at once. One more is closed all the same, and keeps its memory until the tensor itself dies."""
@@ -92,11 +92,11 @@ class Quarantine:
 def _replace(tensor: torch.Tensor, by: torch.Tensor, closure: Closure) -> torch.Tensor:
     """Swap implementations; the object returned has *tensor*'s old one. A graph that saved it stays right."""
     with torch._C.DisableTorchFunctionSubclass():
-        torch._C._swap_tensor_impl(tensor, by)  # type: ignore[attr-defined]
-    by.__class__ = torch.Tensor  # type: ignore[assignment]
+        torch._C._swap_tensor_impl(tensor, by)
+    by.__class__ = torch.Tensor
     tensor.__dict__.clear()
     tensor.__dict__["_harness_closure"] = closure
-    tensor.__class__ = ClosedTensor  # type: ignore[assignment]
+    tensor.__class__ = ClosedTensor
     return by
 
 

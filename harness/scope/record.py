@@ -76,8 +76,8 @@ class Record:
         self.number = number = next(_numbers) if parent is not None else 0
         self.name = name
         self.parent = parent
-        self.stem = name if parent is None else f"{parent.stem}/{name}"
-        self.path = self.stem if parent is None else f"{self.stem}#{number}"
+        self.stem: str = name if parent is None else f"{parent.stem}/{name}"
+        self.path: str = self.stem if parent is None else f"{self.stem}#{number}"
         self.on_escape = on_escape
         self.budget = budget
         self.opened_at = opened

@@ -35,11 +35,11 @@ class Awaiting(Awaitable[T]):
             crossing.resume()
             try:
                 if error is not None:
-                    out = inner.throw(error)  # type: ignore[attr-defined]
+                    out = inner.throw(error)
                 elif value is None:
                     out = next(inner)
                 else:
-                    out = inner.send(value)  # type: ignore[attr-defined]
+                    out = inner.send(value)
             except StopIteration as stop:
                 crossing.end()
                 result: T = stop.value

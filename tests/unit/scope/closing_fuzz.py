@@ -76,7 +76,7 @@ def graph(scope: ResourceScope) -> None:
     weight, data = torch.ones(4, requires_grad=True), GRADIENT.clone()
     loss = (weight * data).sum()
     scope.close_tensor(data)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert weight.grad is not None
     assert torch.equal(weight.grad, GRADIENT)
 
@@ -86,7 +86,7 @@ def intermediate(scope: ResourceScope) -> None:
     hidden = weight.exp()
     loss = (hidden * GRADIENT).sum()
     scope.close_tensor(hidden)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert weight.grad is not None
     assert torch.equal(weight.grad, GRADIENT)
 

@@ -40,4 +40,4 @@ def nothing_is_left_behind() -> Iterator[None]:
     assert left == []
     assert current().path == "root"
     assert running() is None
-    assert _get_current_dispatch_mode_stack() == []  # type: ignore[no-untyped-call]
+    assert _get_current_dispatch_mode_stack() == []

@@ -126,7 +126,7 @@ def test_row_22_a_scope_that_crosses_an_await_is_an_error_and_never_a_wrong_owne
         owners.append(current().path)
 
     async def main() -> list[BaseException | None]:
-        return await asyncio.gather(careless(), other(), return_exceptions=True)
+        return list(await asyncio.gather(careless(), other(), return_exceptions=True))
 
     first, second = asyncio.run(main())
 

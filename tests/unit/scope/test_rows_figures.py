@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -136,46 +138,45 @@ def test_row_32_a_budget_refuses_at_the_line_and_names_the_scope(ledger: Ledger)
 
     with pytest.raises(BudgetExceededError) as raised, scope:
         small = torch.ones(1000)
-        try:
-            torch.ones(2**20)
-        except RuntimeError as error:
-            assert f"scope {scope.path}: 4.0 MiB more would exceed its budget of 1.0 MiB" in str(error)
-            dump = scope.dump()
-            del small
-            raise
+        dump = scope.dump()
+        del small
+        torch.ones(2**20)
 
     assert (dump.budget_bytes, dump.remaining_bytes) == (2**20, 2**20 - 4000)
     assert dump.peak_bytes is not None
     assert dump.peak_bytes >= 4000
+    assert f"scope {scope.path}: 4.0 MiB more would exceed its budget of 1.0 MiB" in str(raised.value)
     assert isinstance(raised.value.__cause__, RuntimeError)
+    lines = [frame.line for frame in traceback.extract_tb(raised.value.__cause__.__traceback__)]
+    assert "torch.ones(2**20)" in lines
     assert raised.value.help
 
 
 def test_row_32_a_refusal_that_the_program_swallowed_is_raised_at_the_exit(ledger: Ledger) -> None:
-    with pytest.raises(BudgetExceededError, match="exceeded 1 times"), ResourceScope("request", budget="1 KiB"):
-        try:
+    def careless() -> None:
+        with ResourceScope("request", budget="1 KiB"), contextlib.suppress(RuntimeError):
             torch.ones(1000)
-        except RuntimeError:
-            pass
+
+    with pytest.raises(BudgetExceededError, match="exceeded 1 times"):
+        careless()
 
 
 def test_row_32_budgets_nest_and_the_innermost_that_is_exceeded_refuses(ledger: Ledger) -> None:
-    with pytest.raises(BudgetExceededError, match=r"scope root/outer#\d+: "), ResourceScope("outer", budget="2 KiB"):
-        with ResourceScope("inner", budget="1 MiB"):
+    def nested(outer: str, inner: str) -> None:
+        with ResourceScope("outer", budget=outer), ResourceScope("inner", budget=inner):
             torch.ones(1000)
 
-    with ResourceScope("outer", budget="1 MiB"):
-        with pytest.raises(BudgetExceededError, match=r"scope root/outer/inner#\d+: "):
-            with ResourceScope("inner", budget="2 KiB"):
-                torch.ones(1000)
+    with pytest.raises(BudgetExceededError, match=r"scope root/outer#\d+: "):
+        nested("2 KiB", "1 MiB")
+    with pytest.raises(BudgetExceededError, match=r"scope root/outer/inner#\d+: "):
+        nested("1 MiB", "2 KiB")
 
 
 def test_row_32_what_children_own_counts_against_the_parents_budget(ledger: Ledger) -> None:
-    with pytest.raises(BudgetExceededError), ResourceScope("outer", budget="6 KiB") as outer:
-        with outer.child("one"):
-            first = torch.ones(1000)
-            with outer.child("two"):
-                torch.ones(1000)
+    with pytest.raises(BudgetExceededError), ResourceScope("outer", budget="6 KiB") as outer, outer.child("one"):
+        first = torch.ones(1000)
+        with outer.child("two"):
+            torch.ones(1000)
     del first
 
 

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import weakref
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -113,7 +114,7 @@ def test_row_06_a_closed_scope_says_which_by_whom_where_and_when(ledger: Ledger,
     scope = parent.child("request")
     parent.close()
     tensor = torch.ones(3)
-    uses = {
+    uses: dict[str, Callable[[], object]] = {
         "adopt": lambda: scope.adopt(tensor),
         "child": lambda: scope.child("x"),
         "own": lambda: scope.own(tensor),
