@@ -3,6 +3,8 @@
 Importing this package loads neither torch nor numpy nor scipy, so that a scenario may import from it for free.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from harness._version import __version__
 from harness.errors import HarnessError
 from harness.scenario import (
@@ -17,16 +19,30 @@ from harness.scenario import (
     stable,
 )
 
+if TYPE_CHECKING:
+    from harness.inprocess import detect, run
+
 __all__ = [
     "HarnessError",
     "Scenario",
     "__version__",
+    "detect",
     "fault",
     "gradient_wrong",
     "higher_peak",
     "leak",
     "look_alike",
     "more_allocations",
+    "run",
     "slower",
     "stable",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``run`` and ``detect`` need torch, so they are loaded when they are asked for."""
+    if name in ("detect", "run"):
+        from harness import inprocess
+
+        return getattr(inprocess, name)
+    raise AttributeError(f"module 'harness' has no attribute {name!r}")

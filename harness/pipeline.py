@@ -15,11 +15,11 @@ from harness.capture.client import ForkServer
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
 from harness.capture.variant import Plan, record_variant
-from harness.detect.detector import judge
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import go_on
 from harness.diagnose import diagnose
 from harness.expectations import as_expected, compare
+from harness.judge.detector import judge
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import go_on
 from harness.model.environment import Environment, Tool
 from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
@@ -156,7 +156,7 @@ class _StopRule:
 
     def __init__(self, policy: Policy, *, timeout_s: float) -> None:
         self._policy = policy
-        self._budget_s = min(policy.time_budget_s, timeout_s / 2)
+        self._limit_s = timeout_s / 2
         self._pid = 0
         self._began = self._asked = 0.0
         self._steps = 0
@@ -170,8 +170,13 @@ class _StopRule:
         self._asked, self._steps = now, subject.steps
         measured = subject.steps - subject.warmup_steps
         following = next((c for c in policy.checkpoints if c > measured), None)
-        if following is None or (measured in policy.checkpoints and go_on(subject, policy) is None):
+        if following is None:
             return 0
-        affordable = int((self._budget_s - (now - self._began)) / max(per_step_s, 1e-9))
+        left_s = policy.time_budget_s - (now - self._began)
+        if measured in policy.checkpoints or left_s < per_step_s:
+            if go_on(subject, policy) is None:
+                return 0
+            left_s += policy.open_time_budget_s - policy.time_budget_s
+        affordable = int(min(left_s, self._limit_s - (now - self._began)) / max(per_step_s, 1e-9))
         until = max(policy.least_steps, min(following, 2 * max(measured, policy.least_steps), measured + affordable))
         return subject.warmup_steps + until if until > measured else 0

@@ -86,6 +86,8 @@ def _unexplained(case: Case) -> Opinion:
 
 def _bytes_per_step(case: Case, tensor_bytes: float) -> float:
     """All native growth where there is one suspect; else this suspect's own, so that nothing is counted twice."""
+    if case.suspect.in_uncollected:
+        return case.suspect.growth.per_step  # where the collector runs, nothing grows
     metric_of = case.suspect.metric
     if metric(metric_of).unit == "bytes" and metric_of not in (*_NATIVE, "leak.bytes"):
         return case.suspect.growth.per_step

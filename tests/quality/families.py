@@ -53,15 +53,25 @@ def _kept(counts: Numbers, size: float | Numbers, oldest: Numbers | None = None)
     return Survivors(storages=counts, bytes=64 * np.round(counts * size / 64), oldest=births)
 
 
-def _in_channel(rng: np.random.Generator, signal: Numbers, **more: Numbers) -> Program:
+def _in_channel(rng: np.random.Generator, signal: Numbers, noise: Numbers) -> Program:
     """*signal* (bytes) as tensors, as native heap, or as small Python objects."""
     channel = rng.integers(3)
     if channel == 0:
         size = 64 * np.ceil(max(float(np.abs(np.diff(signal)).max()), 64.0) / 64)
-        return program(rng, heap=_none(), survivors=(_kept(np.floor(signal / size + 1e-9), size),), **more)
+        return program(rng, heap=_none(), survivors=(_kept(np.floor(signal / size + 1e-9), size),), noise=noise)
     if channel == 1:
-        return program(rng, heap=signal, **more)
-    return program(rng, heap=signal / 4, python=16 * np.round(signal / 16), **more)
+        return program(rng, heap=signal, noise=noise)
+    return program(rng, heap=signal / 4, python=16 * np.round(signal / 16), noise=noise)
+
+
+def _together(rng: np.random.Generator, *parts: Program) -> Program:
+    """One program that does what *parts* do: their heaps, objects and survivors add up."""
+    heap, objects = _none(), _none()
+    for part in parts:
+        own = part.plain["heap.used"] - sum((s.bytes for s in part.sites), _none())
+        heap += own - own.min()
+        objects += part.plain["python.bytes"] - part.plain["python.bytes"].min()
+    return program(rng, heap=heap, python=objects, survivors=tuple(s for p in parts for s in p.sites))
 
 
 def flat(rng: np.random.Generator) -> Program:
@@ -99,14 +109,14 @@ def saw_tooth(rng: np.random.Generator) -> Program:
 def one_step_up(rng: np.random.Generator) -> Program:
     """One allocation, at any time, that stays."""
     rise = _size(rng, 1e3, 1e8) * (rng.integers(1, 390) <= _STEPS)
-    return _in_channel(rng, rise, noise=_noise(rng, _size(rng, 1, 1e4)))
+    return _in_channel(rng, rise, _noise(rng, _size(rng, 1, 1e4)))
 
 
 def plateau(rng: np.random.Generator) -> Program:
     """A buffer fills for 10 to 300 steps, by one entry each or every few steps, and is full."""
     per_step, until, every = _size(rng, 300, 1e6), rng.integers(10, 300), int(rng.choice([1, 1, 1, 2, 5]))
     signal = per_step * (np.clip(_STEPS + 1, 0, until) // every)
-    return _in_channel(rng, signal, noise=_noise(rng, _size(rng, 1, per_step)))
+    return _in_channel(rng, signal, _noise(rng, _size(rng, 1, per_step)))
 
 
 def ring(rng: np.random.Generator) -> Program:
@@ -155,29 +165,27 @@ def clean_mixture(rng: np.random.Generator) -> Program:
     """Two or three of them at once, in one heap."""
     makers = (noisy, saw_tooth, one_step_up, plateau, periodic_peaks)
     parts = [makers[k](rng) for k in rng.choice(len(makers), rng.integers(2, 4), replace=False)]
-    heap = sum((p.plain["heap.used"] - p.plain["heap.used"][0] for p in parts), _none())
-    survivors = tuple(s for p in parts for s in p.sites)
-    return program(rng, heap=heap - sum((s.bytes - s.bytes[0] for s in survivors), _none()), survivors=survivors)
+    return _together(rng, *parts)
 
 
 def linear(rng: np.random.Generator) -> Program:
     """The same in each step, from 512 bytes on, with noise up to the size of 20 steps' growth."""
     per_step = _size(rng, 512, 1e6)
-    return _in_channel(rng, per_step * (_STEPS + 1), noise=_noise(rng, per_step * _size(rng, 0.01, 20)))
+    return _in_channel(rng, per_step * (_STEPS + 1), _noise(rng, per_step * _size(rng, 0.01, 20)))
 
 
 def every_kth(rng: np.random.Generator) -> Program:
     """Every second to tenth step leaves something, with any phase."""
     every = int(rng.integers(2, 11))
     signal = _size(rng, 4096, 1e6) * ((_STEPS + 1 + rng.integers(every)) // every)
-    return _in_channel(rng, signal - signal[0], noise=_noise(rng, _size(rng, 1, 1e3)))
+    return _in_channel(rng, signal - signal[0], _noise(rng, _size(rng, 1, 1e3)))
 
 
 def stairs(rng: np.random.Generator) -> Program:
     """Large steps up, 10 to 40 steps apart."""
     every = int(rng.integers(10, 41))
     signal = _size(rng, 2e4, 1e7) * ((_STEPS + 1 + rng.integers(every)) // every)
-    return _in_channel(rng, signal - signal[0], noise=_noise(rng, _size(rng, 1, 1e3)))
+    return _in_channel(rng, signal - signal[0], _noise(rng, _size(rng, 1, 1e3)))
 
 
 def exact_under_churn(rng: np.random.Generator) -> Program:
@@ -225,15 +233,7 @@ def leaking_mixture(rng: np.random.Generator) -> Program:
     """A leak, and something clean that moves beside it."""
     leak = (linear, every_kth, stairs)[rng.integers(3)](rng)
     beside = (one_step_up, plateau, periodic_peaks)[rng.integers(3)](rng)
-    heap = sum((p.plain["heap.used"] - p.plain["heap.used"][0] for p in (leak, beside)), _none())
-    survivors = leak.sites + beside.sites
-    objects = sum((p.plain["python.bytes"] - p.plain["python.bytes"][0] for p in (leak, beside)), _none())
-    return program(
-        rng,
-        heap=heap - sum((s.bytes - s.bytes[0] for s in survivors), _none()),
-        python=objects,
-        survivors=survivors,
-    )
+    return _together(rng, leak, beside)
 
 
 CLEAN: dict[str, Family] = {

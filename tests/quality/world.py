@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.detect.detector import judge
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import go_on
+from harness.judge.detector import judge
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import go_on
 from harness.model.recording import Role, SubjectRecord
 from harness.model.verdict import Verdict
 from tests.builders import ledger, recording, site, subject
@@ -102,12 +102,18 @@ def judged(made: Program, policy: Policy = DEFAULT) -> Verdict:
 
 
 def _run(made: Program, role: Role, step_s: float, policy: Policy) -> SubjectRecord:
-    affordable = max(policy.least_steps, int(policy.time_budget_s / step_s))
-    for checkpoint in policy.checkpoints:
-        steps = policy.warmup_steps + min(checkpoint, affordable)
-        record = _cut(made, role, steps, step_s)
-        if checkpoint >= affordable or go_on(record, policy) is None:
-            return record
+    """As far as the runner would: to the first checkpoint without an open question, or as far as time allows."""
+    in_time, at_most = (
+        max(policy.least_steps, int(s / step_s)) for s in (policy.time_budget_s, policy.open_time_budget_s)
+    )
+    record = _cut(made, role, policy.warmup_steps + min(policy.checkpoints[0], in_time), step_s)
+    for checkpoint in policy.checkpoints[1:]:
+        if go_on(record, policy) is None:
+            break
+        measured = min(checkpoint, at_most)
+        record = _cut(made, role, policy.warmup_steps + measured, step_s)
+        if measured == at_most:
+            break
     return record
 
 

@@ -14,7 +14,7 @@ FLOORS = (
     ("scenario",),
     ("instruments", "ledger", "retainers", "stats"),
     ("expectations", "gradients", "scope"),
-    ("assemble", "capture", "detect", "diagnose", "folder_swap", "gate", "render"),
+    ("assemble", "capture", "diagnose", "folder_swap", "gate", "judge", "render"),
     ("output", "pipeline"),
     ("cli", "inprocess", "integrations", "pytest_plugin"),
 )
@@ -97,15 +97,15 @@ def test_an_import_from_a_floor_above_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_import_from_the_same_floor_is_reported(tmp_path: Path) -> None:
-    package = planted(tmp_path, detect__policy="import harness.render.view\n")
+    package = planted(tmp_path, judge__policy="import harness.render.view\n")
 
-    assert wrong_imports(package) == ["harness/detect/policy.py:1 imports render, which is on the same floor"]
+    assert wrong_imports(package) == ["harness/judge/policy.py:1 imports render, which is on the same floor"]
 
 
 def test_a_relative_import_is_reported(tmp_path: Path) -> None:
-    package = planted(tmp_path, detect__policy="from ..render import view\n")
+    package = planted(tmp_path, judge__policy="from ..render import view\n")
 
-    assert wrong_imports(package) == ["harness/detect/policy.py:1 is relative: ..render.view"]
+    assert wrong_imports(package) == ["harness/judge/policy.py:1 is relative: ..render.view"]
 
 
 def test_a_name_taken_from_the_package_itself_is_reported(tmp_path: Path) -> None:

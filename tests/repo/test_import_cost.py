@@ -33,4 +33,4 @@ def test_the_measured_process_loads_no_judgement_and_no_statistics() -> None:
     loaded = loaded_by("import harness.capture.subject, harness.capture.server")
 
     assert loaded.isdisjoint({"scipy", "rich", "click", "pytest", "jinja2"})
-    assert loaded.isdisjoint({"harness.detect", "harness.diagnose", "harness.render", "harness.stats"})
+    assert loaded.isdisjoint({"harness.judge", "harness.diagnose", "harness.render", "harness.stats"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.detect.policy import Policy
+from harness.judge.policy import Policy
 from harness.model.metric import metric as metric_of
 from harness.model.series import Growth, Series, Trend
 from harness.stats.noise import local_noise
@@ -30,7 +30,8 @@ class Movement:
     stands out of ``noise``; ``rises`` how many there were, ``largest_rise`` the
     largest between two readings; ``one_way`` is the net rise as a share of all movement. ``p``: the probability of such
     a trend in a trendless series (one-sided). ``slowing``: the rates die away. ``doubtful``: growing,
-    bounded or flat cannot be told apart yet, and more steps would tell.
+    bounded or flat cannot be told apart yet, and more steps would tell. ``after_fill``: only the second half was judged,
+    since a large fill before it would hide its growth.
     """
 
     metric: str
@@ -47,6 +48,7 @@ class Movement:
     p: float = 1.0
     slowing: bool = False
     doubtful: bool = False
+    after_fill: bool = False
 
     @property
     def unsettled(self) -> bool:
@@ -81,14 +83,23 @@ def movement_of_series(series: Series, policy: Policy, *, start: int) -> Movemen
 
 
 def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], policy: Policy) -> Movement:
-    """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that)."""
+    """Judge readings of *metric*. The values must be finite and the steps rise (``health`` sees to that).
+
+    What stopped growing may hide a slow leak behind a large fill: its second half is then judged by itself.
+    """
     unit = metric_of(metric).unit
     x, y = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
     if len(x) < policy.least_points:
         return _too_short(metric, unit, x, y)
     if y.min() == y.max():
         return _still(metric, unit, x)
-    return _Judged(metric, unit, x, y, policy).movement()
+    found = _Judged(metric, unit, x, y, policy).movement()
+    if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps:
+        late = x >= x[0] + found.span / 2
+        tail = movement_of(metric, [int(s) for s in x[late]], y[late].tolist(), policy)
+        if tail.grows:
+            return replace(tail, after_fill=True)
+    return found
 
 
 def _still(metric: str, unit: str, x: Numbers) -> Movement:
@@ -117,8 +128,8 @@ class _Judged:
     def __init__(self, metric: str, unit: str, x: Numbers, y: Numbers, policy: Policy) -> None:
         self.metric, self.unit, self.x, self.y, self.policy = metric, unit, x, y, policy
         self.least = policy.least_effect(metric)
-        self.noise = local_noise(x, y)
         self.trend = robust_trend(x, y)
+        self.noise = local_noise(x, y, slope=self.trend.slope)
         self.span = float(x[-1] - x[0])
         self.peaks = peaks_rising(x, y, max(policy.peak_over_noise * self.noise, policy.least_jump(metric)))
         self.rise = self._level(x[-1] - self.span / 8, x[-1]) - float(np.median(y[: 1 + len(y) // 32]))
@@ -146,7 +157,7 @@ class _Judged:
     def _word(self) -> tuple[Trend, bool]:
         big = self.trend.slope >= self.least
         if big and self._rises_quietly():
-            return "growing", False
+            return ("bounded", True) if self._pauses() else ("growing", False)
         if big and self._rises_in_noise():
             return self._lately()
         suspicious = big and self.trend.p_rising <= self.policy.suspicious_p
@@ -164,20 +175,28 @@ class _Judged:
         return float(self.x[-1] - self.span / 4)
 
     def _rises_quietly(self) -> bool:
-        """Rises that stand out of the noise, in every quarter, twice in the last, and none of them undone."""
-        peaks = self.peaks
-        if len(peaks) < self.policy.least_rises or not self._never_undone():
+        """Rises that stand out of the noise, all along, and none of them undone."""
+        if len(self.peaks) < self.policy.least_rises or not self._never_undone():
             return False
-        quarters = np.floor(4 * (peaks - self.x[0]) / (self.span + 1))
-        if len(set(quarters)) < 4 or (quarters == 3).sum() < 2:
-            return False
-        settled = peaks[peaks > self.x[0] + self.span / 4]
-        pause = np.diff(settled).max() if len(settled) > 1 else self.span
-        if self.x[-1] - peaks[-1] > self.policy.gap_factor * pause:
-            return False
+        counts = self._rises_by_quarter()
         kept = self.rise >= 0.5 * (self.y.max() - self.y[0])
-        recent = self.y[self.x >= self._quarter()].max() - self.y[self.x < self._quarter()].max()
-        return bool(kept and recent >= self.policy.recent_share * self.trend.slope * self.span / 4)
+        return bool(kept and counts[:3].min() >= 1 and (counts[3] >= 2 or self._pauses()))
+
+    def _rises_by_quarter(self) -> Numbers:
+        return np.bincount((4 * (self.peaks - self.x[0]) / (self.span + 1)).astype(int), minlength=4)
+
+    def _pauses(self) -> bool:
+        """Quiet for much longer than between any two rises before, or rising only a little, or rarely, of late."""
+        settled = self.peaks[self.peaks > self.x[0] + self.span / 4]
+        pause = np.diff(settled).max() if len(settled) > 1 else self.span
+        if self.x[-1] - self.peaks[-1] > self.policy.gap_factor * pause:
+            return True
+        counts = self._rises_by_quarter()
+        if counts[1:3].min() >= self.policy.many_rises and counts[3] < self.policy.recent_share * counts[1:3].mean():
+            return True
+        late = self.x >= self._quarter()
+        recent = self.y[late].max() - self.y[~late].max()
+        return bool(recent < self.policy.recent_share * self.trend.slope * self.span / 4)
 
     def _never_undone(self) -> bool:
         level = -max(self.noise, self.policy.least_jump(self.metric))
@@ -195,8 +214,8 @@ class _Judged:
         )
 
     def _lately(self) -> tuple[Trend, bool]:
-        """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole), it is
-        over, or neither can be told."""
+        """What the last quarter says of a rise: it goes on (significantly, and nearly as fast as the whole; the last
+        half as well), it is over, or neither can be told."""
         least = self.policy.recent_share * max(self.trend.slope, self.rise / self.span)
         late = self.x >= self._quarter()
         if late.sum() < 6:
@@ -204,9 +223,14 @@ class _Judged:
             rise = float(np.median(self.y[late]) - np.median(self.y[before]))
             return ("growing", False) if rise >= least * self.span / 4 else ("bounded", self._stopped_lately())
         recent = robust_trend(self.x[late], self.y[late])
-        if recent.slope >= least and recent.p_rising <= self.policy.recent_p:
+        if recent.slope >= least and recent.p_rising <= self.policy.recent_p and self._half_rises(least):
             return "growing", False
         return ("bounded", self._stopped_lately()) if recent.high <= least else ("noisy", True)
+
+    def _half_rises(self, least: float) -> bool:
+        """A single late jump tilts a quarter, and not the half."""
+        late = self.x >= self.x[-1] - self.span / 2
+        return robust_trend(self.x[late], self.y[late]).slope >= least
 
     def _stopped_lately(self) -> bool:
         """Quiet for less time than it grew for: then the next rise may yet come."""

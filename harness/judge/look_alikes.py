@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.detect.assessment import Evidence
-from harness.detect.elsewhere import copied_pages, page_cache, retained_by_allocator, steady_churn
-from harness.detect.plateaus import bounded_cache, one_time_allocation, periodic_peak, shape_cache, warm_up
-from harness.detect.policy import Policy
+from harness.judge.assessment import Evidence
+from harness.judge.elsewhere import copied_pages, page_cache, retained_by_allocator, steady_churn
+from harness.judge.plateaus import bounded_cache, one_time_allocation, periodic_peak, shape_cache, warm_up
+from harness.judge.policy import Policy
 from harness.model.verdict import LookAlike
 
 __all__ = ["LOOK_ALIKE_RULES", "look_alikes"]

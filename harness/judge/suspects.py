@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from harness.detect.assessment import Evidence
-from harness.detect.policy import Policy
-from harness.detect.witnesses import Claim
+from harness.judge.assessment import Evidence
+from harness.judge.policy import Policy
+from harness.judge.witnesses import Claim
 from harness.model.series import Growth
 from harness.model.verdict import Suspect
 
@@ -34,6 +34,7 @@ def suspects_of(claims: Sequence[Claim], evidence: Evidence, policy: Policy) -> 
             growth=c.own_growth or c.movement.growth,
             site=c.site,
             site_growth=c.site_movement.growth if c.site_movement is not None else None,
+            in_uncollected=c.in_uncollected,
         )
         for c in order
     )

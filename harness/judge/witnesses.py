@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from harness.detect.assessment import OUTSIDE_HEAP, Assessment, Evidence
-from harness.detect.growth import Movement
-from harness.detect.policy import Policy
-from harness.detect.wording import grew, rate, span_of, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.growth import Movement
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import Policy
+from harness.judge.wording import grew, rate, span_of, title
 from harness.model.allocation import SiteRecord
 from harness.model.series import Growth
 
@@ -18,13 +19,15 @@ __all__ = ["Claim", "Doubt", "examine"]
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """A channel that leaks, with its reasons. ``site`` stands for tensors, ``site_movement`` for its survivors;
-    ``own_growth`` is what is left of the growth when another claim explains a part of it."""
+    ``own_growth`` is what is left of the growth when another claim explains a part of it; ``in_uncollected``: it was
+    seen only where the collector was left to itself."""
 
     movement: Movement
     reasons: tuple[str, ...]
     site: SiteRecord | None = None
     site_movement: Movement | None = None
     own_growth: Growth | None = None
+    in_uncollected: bool = False
 
     @property
     def metric(self) -> str:
@@ -197,7 +200,8 @@ def _passes_through_tensors(heap: Movement, evidence: Evidence, policy: Policy) 
     ledger = evidence.ledger
     if beside is None or ledger is None or ledger.survivors_grow or beside.span < heap.span / 2:
         return False
-    if any(ledger.movements[m].doubtful for m in ("leak.bytes", "leak.tensors") if m in ledger.movements):
+    number = ledger.find("leak.tensors")
+    if number is None or number.doubtful:
         return False
     return beside.growth.high < policy.agreeing_share * heap.growth.per_step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from harness.detect.policy import Policy
+from harness.judge.policy import Policy
 from harness.model.recording import SubjectRecord
 from harness.model.series import Series
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from harness.detect.assessment import OUTSIDE_HEAP, Assessment, Evidence, assess_recording
-from harness.detect.faults import fault_note, is_expected, split_faults
-from harness.detect.growth import Movement
-from harness.detect.health import ledger_problem
-from harness.detect.look_alikes import look_alikes
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.sequential import open_question
-from harness.detect.suspects import suspects_of
-from harness.detect.uncollected import late_collection
-from harness.detect.witnesses import Claim, Doubt, examine
-from harness.detect.wording import grew, plain_flat, stopped
+from harness.judge.assessment import Assessment, Evidence, assess_recording
+from harness.judge.faults import fault_note, is_expected, split_faults
+from harness.judge.growth import Movement
+from harness.judge.health import ledger_problem
+from harness.judge.look_alikes import look_alikes
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.sequential import open_question
+from harness.judge.suspects import suspects_of
+from harness.judge.uncollected import late_collection
+from harness.judge.witnesses import Claim, Doubt, examine
+from harness.judge.wording import grew, plain_flat, stopped
 from harness.model.recording import FaultRecord, Recording
 from harness.model.series import Growth
 from harness.model.verdict import LookAlike, Outcome, Verdict
@@ -32,7 +33,7 @@ def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = Fals
     collection = late_collection(evidence, policy)
     if isinstance(collection, Claim):
         claims = (*claims, collection)
-    outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding)
+    outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding, policy)
     alike = look_alikes(evidence, policy, leaks=outcome == "leak")
     if isinstance(collection, LookAlike):
         alike = (collection, *alike)
@@ -55,13 +56,14 @@ def _outcome(
     claims: tuple[Claim, ...],
     doubts: tuple[Doubt, ...],
     deciding: tuple[FaultRecord, ...],
+    policy: Policy,
 ) -> tuple[Outcome, tuple[str, ...]]:
     expected = [f for f in deciding if is_expected(f, recording.scenario.expected)]
     if expected:
         return "fault", tuple(f.explanation for f in expected)
     ending = _bad_ending(evidence, recording)
     if claims:
-        return "leak", (*(r for c in claims for r in c.reasons), *ending)
+        return "leak", (*(r for c in claims for r in c.reasons), *_still_open(claims, policy), *ending)
     if deciding:
         return "fault", (*(f.explanation for f in deciding), *ending)
     main = evidence.main
@@ -74,6 +76,15 @@ def _outcome(
     if doubts:
         return "inconclusive", (*(d.reason for d in doubts), *ending)
     return "stable", (*_why_stable(evidence), *ending)
+
+
+def _still_open(claims: tuple[Claim, ...], policy: Policy) -> tuple[str, ...]:
+    """Said of a leak that was seen for less than its horizon: more steps could still make it a cache."""
+    seen, horizon = max((claim.movement.span + 1, policy.horizon(claim.metric)) for claim in claims)
+    if seen >= horizon:
+        return ()
+    reason = f"it was seen for only {seen} steps, and a cache that still fills looks the same: --steps {horizon} tells"
+    return (reason,)
 
 
 def _bad_ending(evidence: Evidence, recording: Recording) -> tuple[str, ...]:
@@ -99,11 +110,11 @@ def _why_stable(evidence: Evidence) -> tuple[str, ...]:
 
 def _movements(evidence: Evidence) -> dict[str, Movement]:
     """The counters of the main subject, the tensors of the ledger's."""
-    main = dict(evidence.main.movements) if evidence.main is not None else {}
+    main = evidence.main.movements if evidence.main is not None else {}
+    found = {metric: main[metric] for metric in main if metric != OUTSIDE_HEAP}
     if evidence.ledger is not None:
-        main.update({m: v for m, v in evidence.ledger.movements.items() if m in _TENSOR_METRICS})
-    main.pop(OUTSIDE_HEAP, None)
-    return main
+        found |= {m: evidence.ledger.movements[m] for m in evidence.ledger.movements if m in _TENSOR_METRICS}
+    return found
 
 
 def _growth(evidence: Evidence) -> dict[str, Growth]:
@@ -130,7 +141,7 @@ def _notes(evidence: Evidence, others: tuple[FaultRecord, ...], policy: Policy) 
     small = _movements(evidence).get("python.bytes")
     if (
         small is not None
-        and small.growth.low >= 16
+        and small.growth.low >= policy.least_noted_bytes_per_step
         and small.growth.per_step < policy.least_bytes_per_step
         and small.p <= policy.block_p
     ):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from harness.detect.assessment import OUTSIDE_HEAP, Assessment, assess
-from harness.detect.growth import Movement
-from harness.detect.policy import DEFAULT, Policy
-from harness.detect.uncollected import fell_back
-from harness.detect.wording import title
+from collections.abc import Iterator
+
+from harness.judge.assessment import Assessment, assess
+from harness.judge.growth import Movement
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import DEFAULT, Policy
+from harness.judge.uncollected import fell_back
+from harness.judge.wording import title
 from harness.model.recording import SubjectRecord
 
 __all__ = ["go_on", "open_question"]
@@ -39,21 +42,22 @@ def open_question(assessment: Assessment, policy: Policy) -> str | None:
         return None  # a process costs tens of MB: once it is a leak, no more of them
     if measured >= policy.checkpoints[-1]:
         return None
-    for movement in _watched(assessment, policy):
+    for movement in _watched(assessment, policy):  # one by one: the first open question is enough
         question = _question(movement, measured, policy)
         if question is not None:
             return question
     return _too_early_to_call_flat(assessment, policy)
 
 
-def _watched(assessment: Assessment, policy: Policy) -> list[Movement]:
+def _watched(assessment: Assessment, policy: Policy) -> Iterator[Movement]:
     metrics = [*_TENSORS, *_DEVICE]
     if assessment.subject.role != "ledger":
         metrics += [*_COUNTS, *_MEMORY]  # a ledger's own heap is a second witness, and shows enough in few steps
     if assessment.subject.role == "uncollected" and fell_back(assessment, policy):
-        return []
-    found = [m for m in (assessment.find(metric) for metric in metrics) if m is not None]
-    return [*found, *(m for s in assessment.sites for m in (s.storages, s.bytes))]
+        return
+    yield from (m for m in map(assessment.find, metrics) if m is not None)
+    for site in assessment.sites:
+        yield from (site.storages, site.bytes)
 
 
 def _question(movement: Movement, measured: int, policy: Policy) -> str | None:
@@ -61,13 +65,13 @@ def _question(movement: Movement, measured: int, policy: Policy) -> str | None:
     if movement.growth.trend == "growing":
         if movement.slowing:
             return f"{name}: growth is slowing down"
-        if measured < policy.horizon(movement.metric):
+        if (movement.span if movement.after_fill else measured) < policy.horizon(movement.metric):
             return f"{name}: still growing, a cache may still be filling"
         return None
-    if movement.unsettled or (movement.doubtful and measured < policy.general_horizon):
-        return f"{name}: growing or not cannot be told yet"
     if movement.doubtful and movement.growth.trend == "bounded":
         return f"{name}: stopped growing only {movement.still_for} steps ago"
+    if movement.unsettled or (movement.doubtful and measured < policy.general_horizon):
+        return f"{name}: growing or not cannot be told yet"
     return None
 
 

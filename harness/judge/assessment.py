@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.detect.growth import Movement, movement_of, movement_of_series
-from harness.detect.health import problems_of
-from harness.detect.policy import Policy
+from harness.judge.growth import Movement, movement_of
+from harness.judge.health import problems_of
+from harness.judge.movements import Movements
+from harness.judge.policy import Policy
 from harness.model.allocation import SiteRecord
 from harness.model.recording import Recording, SubjectRecord
-from harness.model.series import Series
 from harness.stats.warmup import settled_from
 
-__all__ = ["OUTSIDE_HEAP", "Assessment", "Evidence", "SiteMovement", "assess", "assess_recording"]
-
-OUTSIDE_HEAP = "mapped.outside"
-"""A movement's key, not a metric: private address space that neither malloc, Python nor a stack accounts for."""
-
-_STACK_BYTES = 8 << 20
-"""What glibc maps for a thread's stack unless told otherwise, pthread_create(3)."""
+__all__ = ["Assessment", "Evidence", "SiteMovement", "assess", "assess_recording"]
 
 _SETTLING = ("heap.used", "leak.bytes", "python.blocks")
 """Quiet metrics that are read at every boundary: start-up shows in them, noise does not."""
@@ -55,7 +50,7 @@ class Assessment:
 
     subject: SubjectRecord
     warmup_steps: int
-    movements: dict[str, Movement]
+    movements: Mapping[str, Movement]
     sites: tuple[SiteMovement, ...]
     problems: tuple[str, ...]
     survivors_grow: bool = False
@@ -144,11 +139,8 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
     if problems:
         return Assessment(subject=subject, warmup_steps=subject.warmup_steps, movements={}, sites=(), problems=problems)
     warmup = _settled(subject, policy)
-    movements = {s.metric: movement_of_series(s, policy, start=warmup - 1) for s in subject.series if s.steps}
+    movements = Movements(subject, policy, start=warmup - 1)
     sites = _sites(subject, policy, start=warmup - 1)
-    outside = _outside_heap(subject)
-    if outside is not None:
-        movements[OUTSIDE_HEAP] = movement_of_series(outside, policy, start=warmup - 1)
     return Assessment(
         subject=subject,
         warmup_steps=warmup,
@@ -159,7 +151,7 @@ def assess(subject: SubjectRecord, policy: Policy) -> Assessment:
     )
 
 
-def _survivors_grow(movements: dict[str, Movement], sites: tuple[SiteMovement, ...], policy: Policy) -> bool:
+def _survivors_grow(movements: Mapping[str, Movement], sites: tuple[SiteMovement, ...], policy: Policy) -> bool:
     total, number = movements.get("leak.bytes"), movements.get("leak.tensors")
     larger = total is not None and total.grows and total.one_way >= policy.least_one_way
     return larger or (number is not None and number.grows) or any(s.grows for s in sites)
@@ -176,24 +168,6 @@ def _settled(subject: SubjectRecord, policy: Policy) -> int:
             least, most = policy.least_start_up(metric), policy.most_warmup_steps
             latest = max(latest, int(settled_from(x, y, least=least, most=most)) + 1)
     return latest
-
-
-def _outside_heap(subject: SubjectRecord) -> Series | None:
-    """Address space less what is known to be in it, at the steps where all of it was read."""
-    parts = (("heap.used", 1), ("heap.free", 1), ("python.bytes", 1), ("threads", _STACK_BYTES))
-    whole = subject.find("mapped.private")
-    known = [(s, weight) for s, weight in ((subject.find(m), w) for m, w in parts) if s is not None]
-    if whole is None or not any(s.metric == "heap.used" for s, _ in known):
-        return None
-    at = [(dict(zip(s.steps, s.values, strict=True)), weight) for s, weight in known]
-    left = [
-        (step, value - sum(values[step] * weight for values, weight in at))
-        for step, value in zip(whole.steps, whole.values, strict=True)
-        if all(step in values for values, _ in at)
-    ]
-    if not left:
-        return None
-    return Series(metric=whole.metric, steps=tuple(s for s, _ in left), values=tuple(v for _, v in left))
 
 
 def _sites(subject: SubjectRecord, policy: Policy, *, start: int) -> tuple[SiteMovement, ...]:

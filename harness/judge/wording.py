@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.detect.growth import Movement
+from harness.judge.growth import Movement
 from harness.model.metric import metric as metric_of
 from harness.units import format_rate, format_value
 

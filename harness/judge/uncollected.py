@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.detect.assessment import Assessment, Evidence
-from harness.detect.growth import Movement
-from harness.detect.policy import Policy
-from harness.detect.witnesses import Claim
-from harness.detect.wording import grew, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.growth import Movement
+from harness.judge.policy import Policy
+from harness.judge.witnesses import Claim
+from harness.judge.wording import grew, title
+from harness.model.recording import SubjectRecord
 from harness.model.series import Series
 from harness.model.verdict import LookAlike
 from harness.units import format_bytes
@@ -42,6 +43,7 @@ def late_collection(evidence: Evidence, policy: Policy) -> Claim | LookAlike | N
                     f"{grew(growing)} where nobody collects, and {why}",
                     "where a collection runs after each step, nothing grows: cycles hold it",
                 ),
+                in_uncollected=True,
             )
         return LookAlike(
             look_alike="late_collection",
@@ -77,10 +79,8 @@ def fell_back(alone: Assessment, policy: Policy) -> bool:
     return largest_fall(alone.subject, policy) is not None
 
 
-def largest_fall(subject: object, policy: Policy) -> _Fall | None:
-    from harness.model.recording import SubjectRecord
-
-    assert isinstance(subject, SubjectRecord)
+def largest_fall(subject: SubjectRecord, policy: Policy) -> _Fall | None:
+    """The first of the telling metrics that fell, and where it fell most; None where nothing piled up and went away."""
     for metric in FALLING_METRICS:
         series = subject.find(metric)
         fall = _fall_of(series.since(subject.warmup_steps - 1), policy) if series is not None else None

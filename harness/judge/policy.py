@@ -1,4 +1,4 @@
-"""Every threshold of the judgement, with its reason. Nothing else in ``detect`` has numbers of its own."""
+"""Every threshold of the judgement, with its reason. Nothing else in ``judge`` has numbers of its own."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     time_budget_s: float = 12.0
     """For one subject; spent before the last checkpoint, the verdict comes from what was seen."""
 
+    open_time_budget_s: float = 30.0
+    """The same where something is still open: a filling cache or a leak. Slow steps deserve more than a dozen."""
+
     flat_after: int = 120
     """Steps after which a program without growth is called stable: a late buffer (step 60) is then seen to stay one."""
 
@@ -48,6 +51,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     least_bytes_per_step: float = 256.0
     """Below, growth of plain objects is a note. The tool's own growth is below 16 bytes a step."""
+
+    least_noted_bytes_per_step: float = 64.0
+    """Below, growth of plain objects is not even a note: ordinary training loops show 20 to 60 bytes a step for their
+    first hundreds of steps, and none later."""
 
     least_rss_per_step: float = 1024.0
     """Resident memory moves in pages of 4 KiB: a quarter of a page a step is the least that 400 steps show."""
@@ -87,6 +94,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     least_rises: int = 4
     """So many of them, spread over all quarters, are no longer a few one-time events."""
 
+    many_rises: int = 6
+    """In a quarter of the run: then their number is steady enough to be compared with the last quarter's."""
+
     recent_share: float = 0.35
     """The last quarter's slope as a share of the whole: below, the growth has stopped. 4 KiB a step under 256 KiB of
     noise gives 1 +- 0.22 over 100 steps, a plateau that began before the last quarter gives 0."""
@@ -97,10 +107,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     gap_factor: float = 3.0
     """Quiet for three times the longest pause between earlier rises: the growth has stopped."""
 
-    slowing_p: float = 0.005
-    slowing_share: float = 0.6
-    """Growth that dies away: rates that fall steadily, to this share or less. A fill of 400 random keys is at 0.4
-    after 400 steps; a straight line falls below by chance in fewer than 1 of 1,000."""
+    least_tail_steps: int = 200
+    """A slow leak behind a large fill is looked for in the second half, if that is so long."""
+
+    slowing_p: float = 0.002
+    slowing_share: float = 0.8
+    """Growth that dies away: rates that fall steadily, to this share or less. A fill of 400 random keys is at 0.4 after
+    400 steps, one of 1,000 at 0.7; a straight line gives so steady a fall by chance in 1 of 500."""
 
     agreeing_share: float = 0.25
     agreeing_p: float = 0.05
@@ -130,6 +143,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     most_suspects: int = 8
     """Sites named beyond these are the same leak's in practice."""
+
+    random_fill_share: float = 0.6
+    """A fill whose second half brought at most this share of its first was one of random keys, not of a row of entries."""
 
     single_share: float = 0.8
     """A rise in one step that makes up so much of all is a single allocation, not a fill."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harness.detect.assessment import Assessment, Evidence
-from harness.detect.growth import Movement, movement_of_series
-from harness.detect.policy import Policy
-from harness.detect.wording import stopped, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.growth import Movement, movement_of_series
+from harness.judge.policy import Policy
+from harness.judge.wording import stopped, title
 from harness.model.series import Series
 from harness.model.verdict import LookAlike
 from harness.stats.noise import local_noise
@@ -43,7 +43,7 @@ def shape_cache(evidence: Evidence, policy: Policy) -> LookAlike | None:
         middle = (filled.start + filled.last_rise) / 2
         first, at_middle = float(y[0]), float(y[x <= middle].max())
         share = (float(y.max()) - at_middle) / max(at_middle - first, 1.0)
-        if share > policy.slowing_share:
+        if share > policy.random_fill_share:
             return None
         return LookAlike(
             look_alike="shape_cache",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import median
 
-from harness.detect.assessment import Assessment, Evidence
-from harness.detect.policy import Policy
-from harness.detect.wording import stopped, title
+from harness.judge.assessment import Assessment, Evidence
+from harness.judge.policy import Policy
+from harness.judge.wording import stopped, title
 from harness.model.verdict import LookAlike
 from harness.units import format_bytes
 

@@ -1,0 +1,457 @@
+"""From a recording to a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.judge.detector import judge
+from harness.model.allocation import SiteRecord
+from harness.model.expectation import Expectation
+from harness.model.recording import FaultRecord, Recording, SubjectRecord
+from harness.model.verdict import Verdict
+from tests.builders import MIB, fills, flat, jumps, ledger, line, recording, saw_tooth, site, stairs, subject
+
+STEPS = 408
+
+
+def still(steps: int = STEPS) -> dict[str, Sequence[float]]:
+    """Readings of a process in which nothing moves."""
+    return {
+        "heap.used": flat(steps),
+        "heap.free": flat(steps, MIB),
+        "python.bytes": flat(steps, 30 * MIB),
+        "python.blocks": flat(steps, 400_000),
+        "rss.anon": flat(steps, 200 * MIB),
+        "mapped.private": flat(steps, 500 * MIB),
+        "rss.file": flat(steps, 90 * MIB),
+        "rss.shared": flat(steps, 0),
+        "shm.bytes": flat(steps, 0),
+        "fds": flat(steps, 12),
+        "threads": flat(steps, 2),
+        "children.count": flat(steps, 0),
+    }
+
+
+def plain(steps: int = STEPS, **moving: Sequence[float]) -> SubjectRecord:
+    """The undisturbed subject; *moving* replaces readings (``heap_used=...``)."""
+    return subject("plain", still(steps) | {k.replace("_", ".", 1): v for k, v in moving.items()})
+
+
+def followed(*sites: SiteRecord, steps: int = STEPS, dropped: int = 0, **moving: Sequence[float]) -> SubjectRecord:
+    """The ledger's subject: its totals are those of its sites."""
+    total = {
+        "leak.bytes": [float(sum(v)) for v in zip(*(s.bytes for s in sites), strict=True)] or flat(steps, 0),
+        "leak.tensors": [float(sum(v)) for v in zip(*(s.storages for s in sites), strict=True)] or flat(steps, 0),
+    }
+    readings = still(steps) | total | {k.replace("_", ".", 1): v for k, v in moving.items()}
+    return subject("ledger", readings, ledger=ledger(*sites, dropped=dropped))
+
+
+def fault(kind: str = "null_gradient", *, raised: bool = False) -> FaultRecord:
+    return FaultRecord(fault=kind, explanation="weight.grad is None", step=0, raised=raised)
+
+
+def metrics(verdict: Verdict) -> list[str]:
+    return [s.metric for s in verdict.suspects]
+
+
+def classes(verdict: Verdict) -> list[str]:
+    return [look_alike.look_alike for look_alike in verdict.look_alikes]
+
+
+def test_a_program_that_stands_still_is_stable() -> None:
+    verdict = judge(recording(plain(), followed()))
+
+    assert (verdict.outcome, verdict.final, verdict.suspects) == ("stable", True, ())
+    assert verdict.reasons[0] == "live tensor storages did not grow over the last 400 steps"
+
+
+def test_a_list_of_tensors_is_a_leak_at_its_line() -> None:
+    kept = site(line(STEPS, 4096, start=0))
+
+    verdict = judge(recording(plain(heap_used=line(STEPS, 4160)), followed(kept)))
+
+    assert (verdict.outcome, verdict.final) == ("leak", True)
+    assert [(s.metric, s.site) for s in verdict.suspects] == [("leak.bytes", kept)]
+    assert verdict.reasons[0].startswith(
+        "live tensor storages from job.py:12 grew 4.0 KiB/step over the last 400 steps"
+    )
+    assert verdict.reasons[1] == "408 storages are alive and the oldest did not die: it is from step 0"
+
+
+def test_a_leak_seen_over_few_steps_is_not_final() -> None:
+    kept = site(line(128, 4096, start=0))
+
+    verdict = judge(recording(plain(128, heap_used=line(128, 4160)), followed(kept, steps=128)))
+
+    assert (verdict.outcome, verdict.final) == ("leak", False)
+
+
+def test_a_buffer_that_turns_over_is_bounded() -> None:
+    sizes = fills(STEPS, 100, 4096, start=0)
+    births = [max(0, k - 100) for k in range(STEPS + 1)]
+    ring = site(sizes, oldest=births)
+
+    verdict = judge(recording(plain(heap_used=fills(STEPS, 100, 4160)), followed(ring)))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["bounded_cache"])
+    assert "stopped at step 99 and stood still for the last 308 steps" in verdict.look_alikes[0].evidence
+
+
+def test_a_backlog_leaks_although_its_oldest_entries_die() -> None:
+    backlog = site(line(STEPS, 4096, start=0), oldest=[k // 2 for k in range(STEPS + 1)])
+
+    verdict = judge(recording(plain(heap_used=line(STEPS, 4160)), followed(backlog)))
+
+    assert verdict.outcome == "leak"
+    assert "old ones die" in verdict.reasons[1]
+
+
+def test_one_tensor_that_is_replaced_by_a_longer_one_each_step_leaks() -> None:
+    longer = site(line(STEPS, 4096, start=4096), storages=flat(STEPS, 1), oldest=list(range(-1, STEPS)))
+
+    verdict = judge(recording(plain(heap_used=line(STEPS, 4096)), followed(longer)))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["leak.bytes"])
+
+
+def test_survivors_under_the_ledger_alone_are_doubted() -> None:
+    verdict = judge(recording(plain(), followed(site(line(STEPS, 4096, start=0)))))
+
+    assert verdict.outcome == "inconclusive"
+    assert "under the ledger, but C heap in use moved by 0 B/step" in verdict.reasons[0]
+
+
+def test_the_plain_subject_shows_where_a_fill_ends_that_the_slow_ledger_did_not_reach() -> None:
+    filling = site(line(108, 4096, start=0))
+
+    verdict = judge(recording(plain(heap_used=fills(STEPS, 200, 4160)), followed(filling, steps=108)))
+
+    assert verdict.outcome == "stable"
+
+
+def test_the_heap_alone_is_not_enough() -> None:
+    verdict = judge(recording(plain(heap_used=line(STEPS, 60_000))))
+
+    assert verdict.outcome == "inconclusive"
+    assert "no second measurement confirms it" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("witness", "values"),
+    [
+        ("rss.anon", line(STEPS, 60_000)),
+        ("mapped.private", line(STEPS, 60_000)),
+        ("python.blocks", line(STEPS, 30)),
+    ],
+)
+def test_the_heap_and_one_more_witness_are(witness: str, values: list[float]) -> None:
+    grown = still() | {"heap.used": line(STEPS, 60_000), witness: values}
+
+    verdict = judge(recording(subject("plain", grown)))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["heap.used"])
+
+
+def test_a_second_run_is_a_witness() -> None:
+    verdict = judge(recording(plain(heap_used=line(STEPS, 60_000)), followed(heap_used=line(STEPS, 59_000))))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["heap.used"])
+    assert "a second run agrees: 57.6 KiB/step" in verdict.reasons
+
+
+def test_small_objects_leak_when_bytes_and_blocks_agree() -> None:
+    verdict = judge(recording(plain(python_bytes=line(STEPS, 5000), python_blocks=line(STEPS, 60))))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["python.bytes"])
+
+
+def test_a_few_small_objects_a_step_are_a_note() -> None:
+    verdict = judge(recording(plain(python_bytes=line(STEPS, 120), python_blocks=line(STEPS, 2))))
+
+    assert verdict.outcome == "stable"
+    assert verdict.notes[0].startswith("small Python objects in use grew 120 B/step over the last 400 steps")
+    assert verdict.notes[0].endswith("below the 256 B/step that count as a leak")
+
+
+def test_two_independent_leaks_give_two_suspects() -> None:
+    tensors = site(line(STEPS, 131_072, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(heap_used=line(STEPS, 132_000), python_bytes=line(STEPS, 5000), python_blocks=line(STEPS, 60))
+
+    verdict = judge(recording(grown, followed(tensors)))
+
+    assert metrics(verdict) == ["leak.bytes", "python.bytes"]
+
+
+def test_the_heap_of_tensors_is_no_second_suspect() -> None:
+    tensors = site(line(STEPS, 131_072, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(heap_used=line(STEPS, 140_000), rss_anon=line(STEPS, 150_000))
+
+    assert metrics(judge(recording(grown, followed(tensors)))) == ["leak.bytes"]
+
+
+def test_a_heap_that_grows_by_clearly_more_than_its_tensors_is_one_with_the_difference() -> None:
+    tensors = site(line(STEPS, 100_000, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(heap_used=line(STEPS, 180_000), rss_anon=line(STEPS, 180_000))
+
+    verdict = judge(recording(grown, followed(tensors)))
+
+    assert metrics(verdict) == ["leak.bytes", "heap.used"]
+    assert [s.growth.per_step for s in verdict.suspects] == pytest.approx([100_000, 80_000])
+
+
+def test_a_small_view_of_foreign_memory_is_one_suspect_with_its_line() -> None:
+    handle = site(line(STEPS, 64, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(heap_used=line(STEPS, MIB), rss_anon=line(STEPS, MIB))
+
+    verdict = judge(recording(grown, followed(handle)))
+
+    assert [(s.metric, s.site) for s in verdict.suspects] == [("heap.used", handle)]
+
+
+@pytest.mark.parametrize(("metric", "steps"), [("children.count", 48), ("threads", 108), ("fds", 208)])
+def test_counts_leak_by_themselves_at_their_own_horizon(metric: str, steps: int) -> None:
+    verdict = judge(recording(subject("plain", still(steps) | {metric: line(steps, 1, start=2)})))
+
+    assert (verdict.outcome, verdict.final, metrics(verdict)) == ("leak", True, [metric])
+
+
+def test_what_a_descriptor_brings_along_is_no_leak_of_its_own() -> None:
+    grown = plain(fds=line(STEPS, 1), python_bytes=line(STEPS, 13_000), python_blocks=line(STEPS, 99))
+
+    assert metrics(judge(recording(grown))) == ["fds"]
+
+
+def test_resident_pages_over_a_still_heap_are_the_allocators() -> None:
+    grown = plain(rss_anon=fills(STEPS, 60, 300_000), heap_free=fills(STEPS, 60, 290_000))
+
+    verdict = judge(recording(grown, followed()))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["warm_up", "allocator_retention"])
+
+
+def test_memory_mapped_and_touched_beside_the_heap_leaks() -> None:
+    grown = plain(mapped_private=line(STEPS, MIB), rss_anon=line(STEPS, MIB))
+
+    verdict = judge(recording(grown))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["mapped.private"])
+
+
+def test_thread_stacks_are_not_memory_mapped_beside_the_heap() -> None:
+    grown = plain(mapped_private=line(STEPS, 8 * MIB), threads=line(STEPS, 1), rss_anon=line(STEPS, 8 * MIB))
+
+    assert metrics(judge(recording(grown))) == ["threads"]
+
+
+def test_file_pages_are_page_cache() -> None:
+    verdict = judge(recording(plain(rss_file=line(STEPS, 524_288)), followed()))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["page_cache"])
+
+
+def test_shared_memory_that_this_process_touched_leaks() -> None:
+    grown = plain(shm_bytes=line(STEPS, 200_704, start=0), rss_shared=line(STEPS, 200_704, start=0))
+
+    assert metrics(judge(recording(grown))) == ["shm.bytes"]
+
+
+def test_shared_memory_that_grows_alone_may_be_another_programs() -> None:
+    verdict = judge(recording(plain(shm_bytes=line(STEPS, 200_704, start=0)), followed()))
+
+    assert verdict.outcome == "inconclusive"
+    assert "another program may be filling /dev/shm" in verdict.reasons[0]
+
+
+def test_shared_tensors_are_one_suspect_with_their_line() -> None:
+    kept = site(line(STEPS, 200_000, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(shm_bytes=line(STEPS, 200_704, start=0), rss_shared=line(STEPS, 200_704, start=0))
+
+    verdict = judge(recording(grown, followed(kept)))
+
+    assert [(s.metric, s.site) for s in verdict.suspects] == [("shm.bytes", kept)]
+
+
+def test_a_workers_copied_pages_stop_and_are_copy_on_write() -> None:
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": fills(STEPS, 100, 400_000)}
+
+    verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
+
+
+def test_a_workers_memory_that_does_not_stop_leaks() -> None:
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": line(STEPS, 400_000)}
+
+    verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
+
+
+def test_a_single_allocation_is_told_with_its_step() -> None:
+    late = site(jumps(STEPS, 60, 64 * MIB, start=0), storages=jumps(STEPS, 60, 1, start=0))
+
+    verdict = judge(recording(plain(heap_used=jumps(STEPS, 60)), followed(late)))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["one_time_allocation"])
+    assert verdict.look_alikes[0].evidence == (
+        "live tensor storages rose once, by 64.0 MiB in step 60, and neither before nor after"
+    )
+
+
+def test_peaks_that_come_back_are_periodic() -> None:
+    peaks = [50 * MIB + (8 * MIB if k % 50 == 20 else 0) for k in range(STEPS + 1)]
+
+    assert classes(judge(recording(plain(heap_used=peaks), followed()))) == ["periodic_peak"]
+
+
+def test_memory_taken_in_the_first_steps_is_warm_up() -> None:
+    verdict = judge(recording(plain(heap_used=fills(STEPS, 6, MIB)), followed()))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["warm_up"])
+
+
+def test_many_allocations_of_which_none_survives_are_churn() -> None:
+    verdict = judge(recording(plain(), followed(allocations_step=flat(STEPS, 120))))
+
+    assert classes(verdict) == ["steady_churn"]
+
+
+def uncollected(values: list[float], **state: object) -> SubjectRecord:
+    readings = still(len(values) - 1) | {"heap.used": values}
+    return subject("uncollected", readings, **state)  # type: ignore[arg-type]
+
+
+def test_garbage_that_a_collection_frees_is_late_collection() -> None:
+    verdict = judge(recording(plain(), followed(), uncollected(saw_tooth(STEPS, 39, 256_000))))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
+
+
+def test_garbage_that_no_collection_reached_yet_is_late_collection_too() -> None:
+    verdict = judge(recording(plain(), followed(), uncollected(line(STEPS, 256_000))))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
+
+
+@pytest.mark.parametrize("state", [{"collector_enabled": False}, {"frozen_growth": 800}])
+def test_garbage_that_nobody_will_ever_collect_leaks(state: dict[str, object]) -> None:
+    verdict = judge(recording(plain(), followed(), uncollected(line(STEPS, 256_000), **state)))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["heap.used"])
+
+
+def test_garbage_that_the_program_collects_by_hand_is_no_leak() -> None:
+    alone = uncollected(saw_tooth(STEPS, 25, 400_000), collector_enabled=False)
+
+    verdict = judge(recording(plain(), followed(), alone))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
+
+
+def test_a_fault_that_torch_raised_decides() -> None:
+    failed = subject("plain", {}, ending="raised", faults=[fault("shape_mismatch", raised=True)], steps=0)
+
+    verdict = judge(recording(failed))
+
+    assert (verdict.outcome, verdict.final, [f.fault for f in verdict.faults]) == ("fault", True, ["shape_mismatch"])
+
+
+def with_fault(**more: Sequence[float]) -> Recording:
+    seen = subject("plain", still() | {k.replace("_", ".", 1): v for k, v in more.items()}, faults=[fault()])
+    return recording(seen)
+
+
+def test_a_quiet_fault_is_a_note() -> None:
+    verdict = judge(with_fault())
+
+    assert (verdict.outcome, verdict.notes) == ("stable", ("null_gradient in step 0: weight.grad is None",))
+
+
+def test_a_quiet_fault_decides_when_asked_for() -> None:
+    assert judge(with_fault(), faults=True).outcome == "fault"
+
+
+def test_a_quiet_fault_decides_when_expected() -> None:
+    seen = subject("plain", still(), faults=[fault()])
+
+    verdict = judge(recording(seen, expected=Expectation(kind="fault", fault="null_gradient")))
+
+    assert verdict.outcome == "fault"
+
+
+def test_a_proven_leak_beats_a_fault_that_was_not_expected() -> None:
+    assert judge(with_fault(fds=line(STEPS, 1)), faults=True).outcome == "leak"
+
+
+def test_an_expected_fault_beats_a_leak() -> None:
+    seen = subject("plain", still() | {"fds": line(STEPS, 1)}, faults=[fault()])
+
+    assert judge(recording(seen, expected=Expectation(kind="fault", fault="null_gradient"))).outcome == "fault"
+
+
+def test_a_file_that_cannot_be_run_failed() -> None:
+    verdict = judge(recording(subject("plain", {}, started=False, ending="raised", detail="No module named 'foo'")))
+
+    assert (verdict.outcome, verdict.reasons) == (
+        "failed",
+        ("the plain subject ended badly after 0 steps (raised): No module named 'foo'",),
+    )
+
+
+def test_a_crash_after_few_steps_failed() -> None:
+    verdict = judge(recording(subject("plain", still(20), ending="crashed", detail="SIGSEGV")))
+
+    assert verdict.outcome == "failed"
+    assert "too few steps: 12 after 8 of warm-up" in verdict.reasons[1]
+
+
+def test_a_crash_after_many_steps_keeps_the_verdict() -> None:
+    grown = still(200) | {"heap.used": line(200, MIB), "rss.anon": line(200, MIB)}
+
+    verdict = judge(recording(subject("plain", grown, ending="crashed", detail="SIGSEGV")))
+
+    assert verdict.outcome == "leak"
+    assert verdict.reasons[-1] == "the plain subject ended badly after 200 steps (crashed): SIGSEGV"
+
+
+def test_a_leak_that_ran_out_of_memory_needs_few_steps() -> None:
+    grown = still(24) | {"heap.used": line(24, 100 * MIB), "rss.anon": line(24, 100 * MIB)}
+
+    assert judge(recording(subject("plain", grown, ending="out_of_memory"))).outcome == "leak"
+
+
+def test_too_few_steps_are_inconclusive() -> None:
+    verdict = judge(recording(plain(30)))
+
+    assert (verdict.outcome, verdict.final) == ("inconclusive", False)
+    assert verdict.reasons == ("too few steps: 22 after 8 of warm-up ran in the plain subject, and a verdict needs 32",)
+
+
+def test_an_incomplete_ledger_is_not_used() -> None:
+    verdict = judge(recording(plain(), followed(site(line(STEPS, 4096, start=0)), dropped=7)))
+
+    assert verdict.outcome == "stable"
+    assert "it had no room for 7 storages" in verdict.notes[0]
+
+
+def test_tensors_that_only_change_places_are_no_leak() -> None:
+    taken, kept = line(STEPS, -4096, start=4096 * 500), line(STEPS, 4096, start=0)
+
+    verdict = judge(recording(plain(), followed(site(taken, number=1), site(kept, number=2))))
+
+    assert verdict.outcome == "stable"
+
+
+def test_a_leak_in_every_tenth_step_is_found() -> None:
+    kept = site(stairs(STEPS, 10, 40_960, start=0), storages=stairs(STEPS, 10, 1, start=0))
+
+    verdict = judge(recording(plain(heap_used=stairs(STEPS, 10, 41_000)), followed(kept)))
+
+    assert verdict.outcome == "leak"
+
+
+def test_a_recording_without_subjects_failed() -> None:
+    assert judge(recording()).outcome == "failed"
