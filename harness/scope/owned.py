@@ -15,9 +15,9 @@ from harness.scope.closed_tensor import ClosedTensor
 from harness.scope.closer import close_tensor
 from harness.scope.holders import locals_of
 from harness.scope.record import Record
-from harness.scope.storages import objects_of, storages_of, tensors_in
+from harness.scope.storages import key_of, objects_of, storages_of, tensors_in
 
-__all__ = ["Owned", "OwnedTensors", "closer_of"]
+__all__ = ["Owned", "OwnedTensors", "closer_of", "held_keys"]
 
 _WAYS = ("remove", "close", "shutdown", "terminate", "_shutdown_workers", "reset", "release", "stop")
 """How things end, in the order in which they are tried: handles, files and iterators, executors, process pools,
@@ -68,6 +68,15 @@ class OwnedTensors:
             tensor = self.tensors.pop()
             if type(tensor) is not ClosedTensor and _used_elsewhere(tensor):
                 close_tensor(record, tensor, record.closed_at)
+
+
+def held_keys(record: Record) -> set[int]:
+    """The ledger's keys of the storages that the scope itself holds on to."""
+    ledger = record.ledger
+    if ledger is None:
+        return set()
+    owned = [member for member in list(record.members.values()) if isinstance(member, OwnedTensors)]
+    return {key_of(s, ledger) for member in owned for tensor in member.tensors for s in storages_of(tensor)}
 
 
 def _used_elsewhere(tensor: torch.Tensor) -> bool:
