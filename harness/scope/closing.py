@@ -38,8 +38,9 @@ def close_record(
     else:
         errors = end_members(record, at)
         errors += _end_survivors(record, error)
-    errors += _refused(record, error)
-    errors += [e for e in record.kept if error is None or not isinstance(e, EscapedTensorsError)]
+    if record.budget is not None or record.kept:
+        errors += _refused(record, error)
+        errors += [e for e in record.kept if error is None or not isinstance(e, EscapedTensorsError)]
     record.state = "closed"
     OPEN.pop(record.number, None)
     if record.parent is not None:

@@ -21,7 +21,7 @@ OnEscape = Literal["report", "raise", "close"]
 Place = tuple[tuple[CodeType, int], ...]
 """A few frames, innermost first, as code and instruction: their lines are looked up only when somebody asks."""
 
-_DEPTH = 8
+_DEPTH = 5
 _numbers = itertools.count(1)
 
 
@@ -64,11 +64,18 @@ class Record:
     """One scope's facts. ``members`` are what it closes, in the order in which they came: children's records, and
     things with an ``end(record)`` method. ``ledger`` is None until the scope is entered or owns something."""
 
-    __slots__ = (
-        "abandoned", "budget", "cap", "children", "closed_at", "closed_by", "closed_ns", "crossed", "entered",
-        "extra", "kept", "ledger", "lock", "members", "name", "number", "offenders", "on_escape", "opened_at",
-        "opened_ns", "parent", "path", "shares", "state", "stem",
-    )  # fmt: skip
+    # Defaults are the class's: a record is made for each scope, and most scopes change few of them.
+    state = "open"
+    ledger: Ledger | None = None
+    shares = False
+    entered = 0
+    closed_at: Place = ()
+    closed_by: str | None = None
+    closed_ns = 0
+    crossed = False
+    abandoned = False
+    cap: str | None = None
+    extra: dict[str, Any] | None = None
 
     def __init__(
         self, name: str, parent: Record | None, on_escape: OnEscape, budget: int | None, opened: Place
@@ -82,21 +89,10 @@ class Record:
         self.budget = budget
         self.opened_at = opened
         self.opened_ns = time.monotonic_ns()
-        self.state = "open"
         self.lock = threading.RLock()
         self.children: dict[int, Record] = {}
         self.members: dict[int, Any] = {}
-        self.ledger: Ledger | None = None
-        self.shares = False
-        self.entered = 0
-        self.closed_at: Place = ()
-        self.closed_by: str | None = None
-        self.closed_ns = 0
-        self.crossed = False
-        self.abandoned = False
-        self.cap: str | None = None
         self.offenders: list[Any] = []
-        self.extra: dict[str, Any] | None = None
         self.kept: list[BaseException] = []
 
     def attach(self) -> Ledger:

@@ -84,7 +84,7 @@ class ResourceScope:
         if record.extra is not None:
             unguard(record)
         wrong = leave(record)
-        errors = close_record(record, at=here(1, 3), error=error)
+        errors = close_record(record, at=here(1, 2), error=error)
         if wrong is not None:
             errors.insert(0, wrong)
             wrong = None
