@@ -21,11 +21,15 @@ from harness.scenario import (
 
 if TYPE_CHECKING:
     from harness.inprocess import detect, run
+    from harness.scope import NullScope, ResourceScope, batches
 
 __all__ = [
     "HarnessError",
+    "NullScope",
+    "ResourceScope",
     "Scenario",
     "__version__",
+    "batches",
     "detect",
     "fault",
     "gradient_wrong",
@@ -40,9 +44,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``run`` and ``detect`` need torch, so they are loaded when they are asked for."""
+    """``run``, ``detect`` and the scopes need torch, so they are loaded when they are asked for."""
     if name in ("detect", "run"):
         from harness import inprocess
 
         return getattr(inprocess, name)
+    if name in ("NullScope", "ResourceScope", "batches"):
+        from harness import scope
+
+        return getattr(scope, name)
     raise AttributeError(f"module 'harness' has no attribute {name!r}")

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 __all__ = [
     "BadUnitError",
+    "BudgetExceededError",
     "CaptureError",
+    "EscapedTensorsError",
     "HarnessError",
     "MissingPackageError",
     "NothingMeasuredError",
     "RecordingError",
     "ScenarioError",
     "ScenarioNotFoundError",
+    "ScopeClosedError",
+    "ScopeContextError",
+    "ScopeError",
     "UsageError",
+    "UseAfterCloseError",
 ]
 
 
@@ -77,3 +83,53 @@ class CaptureError(HarnessError):
         super().__init__(message, help=help)
         self.server_died = server_died
         self.only_this_subject = only_this_subject
+
+
+class ScopeError(HarnessError, RuntimeError):
+    """What a resource scope raises. A RuntimeError too, as all that torch raises on a wrong use of tensors is."""
+
+    default_help = ""
+
+    def __init__(self, message: str, *, help: str = "") -> None:
+        super().__init__(message, help=help or self.default_help)
+
+
+class ScopeClosedError(ScopeError):
+    """A scope is used after it was closed: which one, closed by whom, where, when."""
+
+    default_help = "Open a child scope for each repetition, or close this one later; see where it was closed."
+
+
+class UseAfterCloseError(ScopeError):
+    """A tensor is used after it was closed: created where, closed where, by which scope, used by which operator."""
+
+    default_help = (
+        "Hand on what the next round needs with scope.keep(tensor) before its scope ends, or copy out what you need "
+        "(.item(), .tolist(), .clone() under the outer scope)."
+    )
+
+
+class BudgetExceededError(ScopeError):
+    """A scope was about to own more bytes than its budget, or anything new while it was capped."""
+
+    default_help = (
+        "Free what is no longer needed before this line, work in smaller batches, or raise the scope's budget."
+    )
+
+
+class EscapedTensorsError(ScopeError):
+    """Storages that a scope owned are still alive at its end, and it was told to raise then."""
+
+    default_help = (
+        "If it is meant to live on, hand it over: scope.keep(tensor). If not, drop the name or container that holds "
+        "it before the scope ends, or keep a number (.item()) instead of a tensor."
+    )
+
+
+class ScopeContextError(ScopeError):
+    """A scope is entered or left out of order, or in another context than it belongs to."""
+
+    default_help = (
+        "A scope that crosses an await goes through `await scope.awaiting(...)`, one that crosses a yield through "
+        "`for x in scope.iterate(...)`, and a thread is started with scope.run_in_thread(...)."
+    )

@@ -12,12 +12,9 @@ Fix: nothing to fix. ``fixed_step`` is the same function, so this file also show
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 
-from harness import Scenario, stable
+from harness import ResourceScope, Scenario, stable
 
 torch.set_num_threads(1)
 
@@ -29,29 +26,21 @@ SCENARIO = Scenario(
     expect=stable(),
 )
 
-Scope = list[torch.Tensor]
-"""What a scope comes down to here: the tensors that it owns."""
-
-
-@contextmanager
-def opened() -> Iterator[Scope]:
-    scope: Scope = []
-    try:
-        yield scope
-    finally:
-        scope.clear()
-
-
-PARAMETERS: Scope = [torch.randn(64, 64), torch.randn(64)]
+MODEL = ResourceScope("model")
+WEIGHT, BIAS = MODEL.own((torch.randn(64, 64), torch.randn(64)))
 
 
 def step(i: int) -> None:
-    weight, bias = PARAMETERS
-    with opened() as request:
-        request.append(torch.randn(32, 64))
-        request.append(request[-1] @ weight)
-        request.append(request[-1] + bias)
-        request.append(request[-1].relu())
+    with MODEL.child("request", on_escape="close"):
+        answer(torch.randn(32, 64))
+
+
+def answer(request: torch.Tensor) -> float:
+    return (request @ WEIGHT + BIAS).relu().sum().item()
+
+
+def teardown() -> None:
+    MODEL.close()
 
 
 fixed_step = step

@@ -6,6 +6,7 @@ import re
 import traceback
 
 from harness.capture.exception_text import text_of, users_traceback
+from harness.errors import HarnessError
 from harness.ledger.sites import is_users_file
 from harness.model.recording import FaultRecord
 
@@ -13,6 +14,12 @@ __all__ = ["fault_of", "is_out_of_memory"]
 
 _PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # fault, what torch 2.9-2.13 says (regular expressions), what it means in plain words
+    (
+        "budget_exceeded",
+        (r"^BudgetExceededError", r"^RuntimeError: scope .* would exceed its budget"),
+        "a scope was about to own more bytes than its budget",
+    ),
+    ("use_after_close", (r"^UseAfterCloseError",), "a tensor was used after its scope, or somebody, had closed it"),
     (
         "device_mismatch",
         (r"on the same device", r"is not on the expected device", r"FakeTensorDeviceMismatch"),
@@ -60,11 +67,14 @@ def fault_of(error: BaseException, step: int) -> FaultRecord | None:
     text = f"{type(error).__name__}: {said}"
     for fault, pattern, plain in _COMPILED:
         if pattern.search(text):
-            frames = [f for f in traceback.extract_tb(users_traceback(error)) if is_users_file(f.filename)]
+            origin = error.__cause__ if fault == "budget_exceeded" and error.__cause__ is not None else error
+            frames = [f for f in traceback.extract_tb(users_traceback(origin)) if is_users_file(f.filename)]
+            frames = frames or [f for f in traceback.extract_tb(users_traceback(error)) if is_users_file(f.filename)]
             at = frames[-1] if frames else None
+            speaker = ": " if isinstance(error, HarnessError) else ". torch says: "
             return FaultRecord(
                 fault=fault,
-                explanation=f"{plain}. torch says: {_first_line(said)}",
+                explanation=f"{plain}{speaker}{_first_line(said)}",
                 step=step,
                 raised=True,
                 path=at.filename if at else None,

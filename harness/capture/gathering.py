@@ -9,7 +9,7 @@ from harness.capture import wire
 from harness.capture.tail import Tail
 from harness.capture.thinning import SeriesBuilder
 from harness.ledger.protocol import SiteState
-from harness.model.allocation import SiteRecord
+from harness.model.allocation import ScopeOwner, SiteRecord
 from harness.model.environment import Environment
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
@@ -38,7 +38,7 @@ class _SiteHistory:
             del self.changes[1:-1:2]
         self.changes.append((step, state))
 
-    def record(self, boundaries: tuple[int, ...], in_graph: int) -> SiteRecord:
+    def record(self, boundaries: tuple[int, ...], in_graph: int, owners: tuple[ScopeOwner, ...] = ()) -> SiteRecord:
         storages: list[int] = []
         sizes: list[int] = []
         births: list[int | None] = []
@@ -60,6 +60,7 @@ class _SiteHistory:
             bytes=tuple(sizes),
             oldest_birth=tuple(births),
             in_graph=in_graph,
+            owners=owners,
         )
 
 
@@ -151,7 +152,10 @@ class Gathering:
             source=self._facts.ledger_source,
             blind_to=self._facts.ledger_blind_to or "",
             peak_bytes=state.peak_bytes or self._peak_from_samples(),
-            sites=tuple(s.record(boundaries, state.in_graph.get(s.definition.site, 0)) for s in largest),
+            sites=tuple(
+                s.record(boundaries, state.in_graph.get(s.definition.site, 0), state.owners.get(s.definition.site, ()))
+                for s in largest
+            ),
             dropped=state.dropped,
         )
 

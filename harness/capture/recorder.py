@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from harness.capture.scope_owners import scope_owners
 from harness.capture.wire import LedgerState, Sample, SiteDefinition
 from harness.instruments import INSTRUMENTS, Instrument
 from harness.instruments.settle import settle
@@ -103,7 +104,10 @@ class Recorder:
         in_graph = self._census()[1] if self._census is not None else {}
         self._sink(
             LedgerState(
-                peak_bytes=self._ledger.peak_bytes(self._start), dropped=self._ledger.dropped, in_graph=in_graph
+                peak_bytes=self._ledger.peak_bytes(self._start),
+                dropped=self._ledger.dropped,
+                in_graph=in_graph,
+                owners=scope_owners(self._ledger),
             )
         )
 

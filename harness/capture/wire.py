@@ -11,7 +11,7 @@ import struct
 import msgspec
 
 from harness.ledger.protocol import SiteState
-from harness.model.allocation import Frame
+from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
@@ -140,6 +140,7 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     peak_bytes: dict[str, int]
     dropped: int
     in_graph: dict[int, int]
+    owners: dict[int, tuple[ScopeOwner, ...]] = {}
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from typing import Any, Self
 
 import torch
 
+from harness.ledger.current import announce, withdraw
 from harness.ledger.dispatch_mode import LedgerMode, Observer
+from harness.ledger.modes import leave_mode
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.scope_book import ScopeBook
 from harness.ledger.sites import SiteTable
@@ -52,6 +55,13 @@ class _Site:
         return SiteState(number, self.storages, self.bytes, next(iter(self.births), None))
 
 
+class _Thread(threading.local):
+    """What is known of a thread: a refusal that is due, and the mode that follows it (True: the ledger's first one)."""
+
+    refusal: str | None = None
+    followed: Any = None
+
+
 class DispatchLedger:
     """See :class:`harness.ledger.protocol.Ledger`. *observer* is shown every operator before it runs.
 
@@ -72,11 +82,12 @@ class DispatchLedger:
     def __init__(self, *, depth: int = 8, observer: Observer | None = None) -> None:
         self.observer = observer
         self.dropped = 0
-        self.refusal: str | None = None
+        self.is_running = False
+        self._lock = threading.RLock()
+        self._thread = _Thread()
         self._scopes = ScopeBook()
         self._table = SiteTable(depth=depth)
         self._mode = LedgerMode(self)
-        self._running = False
         self._storages: dict[int, _Storage] = {}
         self._sites: dict[int, _Site] = {}
         self._changed: set[int] = set()
@@ -90,13 +101,17 @@ class DispatchLedger:
     def start(self) -> Self:
         """Begin to record, in this thread."""
         self._mode.__enter__()  # type: ignore[no-untyped-call]
-        self._running = True
+        self.is_running = True
+        self._thread.followed = True
+        announce(self)
         return self
 
     def stop(self) -> None:
-        if self._running:
-            self._running = False
-            self._mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        if self.is_running:
+            self.is_running = False
+            withdraw(self)
+            self._thread.followed = None
+            leave_mode(self._mode)
 
     def __enter__(self) -> Self:
         return self
@@ -115,22 +130,23 @@ class DispatchLedger:
             key, size = storage._cdata, storage.nbytes()
         except (NotImplementedError, RuntimeError):
             return  # sparse, opaque and wrapper tensors have no storage of their own; their parts are seen apart
-        self._drain()
-        known = self._storages.get(key)
-        if known is not None:
-            if known.bytes != size:
-                self._resize(known, size)
-            return
-        if len(self._storages) >= _MOST_STORAGES:
-            self.dropped += 1
-            return
-        self._enter(storage, key, size, str(tensor.device), func._schema.name)
+        with self._lock:
+            self._drain()
+            known = self._storages.get(key)
+            if known is not None:
+                if known.bytes != size:
+                    self._resize(known, size)
+                return
+            if len(self._storages) >= _MOST_STORAGES:
+                self.dropped += 1
+                return
+            self._enter(storage, key, size, str(tensor.device), func._schema.name, _is_older(storage, func._schema))
 
-    def _enter(self, storage: Any, key: int, size: int, device: str, operator: str) -> None:
+    def _enter(self, storage: Any, key: int, size: int, device: str, operator: str, older: bool) -> None:
         entry = _Storage(storage, self._dead.append)
         entry.key, entry.bytes, entry.device, entry.birth = key, size, device, self._marks - 1
         entry.site = self._table.number_of(operator, sys._getframe(3))
-        entry.scope = self._scopes.here()
+        entry.scope = 0 if older else self._scopes.here()
         self._storages[key] = entry
         self._allocations += 1
         site = self._sites.get(entry.site)
@@ -155,14 +171,24 @@ class DispatchLedger:
 
     def _charge(self, entry: _Storage, size: int, *, storages: int) -> None:
         exceeded = self._scopes.charge(entry.scope, entry.device, size, storages=storages)
-        self.refusal = self.refusal or exceeded
+        if exceeded is not None and self._thread.refusal is None:
+            self._thread.refusal = exceeded
+
+    @property
+    def refusal(self) -> str | None:
+        """The refusal that is due in this thread."""
+        return self._thread.refusal
 
     def refused(self) -> RuntimeError:
         """The error for the refusal that is due, which is then over."""
-        sentence, self.refusal = self.refusal, None
+        sentence, self._thread.refusal = self._thread.refusal, None
         return RuntimeError(sentence)
 
     def _drain(self) -> None:
+        with self._lock:
+            self._take_off()
+
+    def _take_off(self) -> None:
         while self._dead:
             entry = self._dead.popleft()
             del self._storages[entry.key]
@@ -241,11 +267,20 @@ class DispatchLedger:
         self._scopes.define(number, parent, name=name, budget_bytes=budget_bytes)
 
     def enter_scope(self, number: int) -> int:
-        return self._scopes.enter(number)
+        before = self._scopes.enter(number)
+        thread = self._thread
+        if number and thread.followed is None and self.is_running:
+            thread.followed = LedgerMode(self)
+            thread.followed.__enter__()
+        elif not number and isinstance(thread.followed, LedgerMode):
+            leave_mode(thread.followed)
+            thread.followed = None
+        return before
 
     def forget_scope(self, number: int) -> None:
-        self._drain()
-        self._scopes.forget(number)
+        with self._lock:
+            self._drain()
+            self._scopes.forget(number)
 
     def live_in_scope(self, number: int) -> Live:
         self._drain()
@@ -256,20 +291,36 @@ class DispatchLedger:
         return self._scopes.use(number)
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
-        self._scopes.check(number)
-        self._drain()
-        return [_survivor(entry) for entry in self._storages.values() if entry.scope == number]
+        with self._lock:
+            self._scopes.check(number)
+            self._drain()
+            return [_survivor(entry) for entry in self._storages.values() if entry.scope == number]
 
-    def move_to_scope(self, key: int, number: int) -> bool:
-        self._scopes.check(number)
+    def scope_of(self, key: int) -> int | None:
         self._drain()
         entry = self._storages.get(key)
-        if entry is None:
-            return False
-        self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
-        self._scopes.charge(number, entry.device, entry.bytes, storages=1)
-        entry.scope = number
+        return entry.scope if entry is not None else None
+
+    def move_to_scope(self, key: int, number: int) -> bool:
+        with self._lock:
+            self._scopes.check(number)
+            self._drain()
+            entry = self._storages.get(key)
+            if entry is None:
+                return False
+            self._scopes.charge(entry.scope, entry.device, -entry.bytes, storages=-1)
+            self._scopes.charge(number, entry.device, entry.bytes, storages=1)
+            entry.scope = number
+            return True
+
+
+def _is_older(storage: Any, schema: Any) -> bool:
+    """Whether a storage that is new to the ledger was there before its operator ran, so that no scope of now made it:
+    the operator was given it and gives it back (a view, a change in place; torch.tensor() shows nothing but its
+    lift_fresh), or it lies over memory that is not torch's."""
+    if not storage.resizable():
         return True
+    return schema.name != "aten::lift_fresh" and any(r.alias_info is not None for r in schema.returns)
 
 
 def _survivor(entry: _Storage) -> Survivor:

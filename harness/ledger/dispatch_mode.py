@@ -17,7 +17,10 @@ Observer = Callable[[str, Sequence[Any]], None]
 
 class _Ledger(Protocol):
     observer: Observer | None
-    refusal: str | None
+    is_running: bool
+
+    @property
+    def refusal(self) -> str | None: ...
 
     def see(self, tensor: torch.Tensor, func: Any) -> None: ...
 
@@ -34,6 +37,8 @@ class LedgerMode(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if not self._ledger.is_running:  # another thread may still have the mode
+            return func(*args, **(kwargs or {}))
         observer = self._ledger.observer
         if observer is not None:
             observer(func._schema.name, args)

@@ -14,6 +14,7 @@ import torch
 
 from harness.errors import UsageError
 from harness.ledger import _native
+from harness.ledger.current import announce, withdraw
 from harness.ledger.peak import PeakPart, at_the_peak
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.sites import PREFIXES
@@ -65,6 +66,7 @@ class NativeLedger:
         except RuntimeError as error:
             raise UsageError(f"the native ledger cannot start: {error}", help='Use source="dispatch".') from error
         self._running = True
+        announce(self)
         atexit.register(self.stop)  # nothing may be looked at once the interpreter is taken apart
         return self
 
@@ -72,6 +74,7 @@ class NativeLedger:
         if not self._running:
             return
         self._running = False
+        withdraw(self)
         lost = _native.stop()
         if lost:
             self.not_restored = f"{lost} of torch's allocation slots were taken over by another tool and left to it"
@@ -198,12 +201,18 @@ class NativeLedger:
         return Live(storages=storages, bytes={"cpu": bytes_} if bytes_ else {})
 
     def scope_use(self, number: int) -> ScopeUse | None:
-        _, _, budget, used, peak = _native.scope_figures(self._slot_of(number))
-        return ScopeUse(budget_bytes=budget, used_bytes=used, peak_bytes=peak) if budget >= 0 else None
+        _, _, budget, used, peak, refusals = _native.scope_figures(self._slot_of(number))
+        if budget < 0:
+            return None
+        return ScopeUse(budget_bytes=budget, used_bytes=used, peak_bytes=peak, refusals=refusals)
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
         self._check()
         return [_survivor(record) for record in _native.records(*_EVER, self._slot_of(number))]
+
+    def scope_of(self, key: int) -> int | None:
+        found = _native.find(key)
+        return found[5] if found is not None else None
 
     def move_to_scope(self, key: int, number: int) -> bool:
         return _native.move(key, self._slot_of(number), number)

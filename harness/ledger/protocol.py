@@ -60,11 +60,13 @@ class SiteState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ScopeUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A budget, and the live bytes of the scope and all below it: now, and at most so far."""
+    """A budget, and the live bytes of the scope and all below it: now, and at most so far. ``refusals`` counts the
+    allocations that this budget refused."""
 
     budget_bytes: int
     used_bytes: int
     peak_bytes: int
+    refusals: int = 0
 
 
 class Ledger(Protocol):
@@ -133,6 +135,9 @@ class Ledger(Protocol):
 
     def survivors_in_scope(self, number: int) -> Sequence[Survivor]:
         """The storages that the scope itself owns now, oldest first."""
+
+    def scope_of(self, key: int) -> int | None:
+        """The scope that the storage under *key* belongs to; None if there is none under it."""
 
     def move_to_scope(self, key: int, number: int) -> bool:
         """Give a storage to another scope; False if there is none under *key*. A move is counted and never refused."""

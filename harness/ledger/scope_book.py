@@ -12,7 +12,7 @@ __all__ = ["ScopeBook"]
 
 
 class _Scope:
-    __slots__ = ("budget", "bytes", "name", "parent", "storages", "tree_bytes", "tree_peak")
+    __slots__ = ("budget", "bytes", "name", "parent", "refusals", "storages", "tree_bytes", "tree_peak")
 
     def __init__(self, name: str, parent: _Scope | None, budget: int | None) -> None:
         self.name = name
@@ -22,6 +22,7 @@ class _Scope:
         self.bytes: dict[str, int] = {}
         self.tree_bytes = 0
         self.tree_peak = 0
+        self.refusals = 0
 
 
 class ScopeBook:
@@ -65,7 +66,12 @@ class ScopeBook:
         scope = self._scope(number)
         if scope.budget is None:
             return None
-        return ScopeUse(budget_bytes=scope.budget, used_bytes=scope.tree_bytes, peak_bytes=scope.tree_peak)
+        return ScopeUse(
+            budget_bytes=scope.budget,
+            used_bytes=scope.tree_bytes,
+            peak_bytes=scope.tree_peak,
+            refusals=scope.refusals,
+        )
 
     def charge(self, number: int, device: str, size: int, *, storages: int) -> str | None:
         """Book it. The sentence of the innermost budget that is exceeded by it, if one is."""
@@ -80,6 +86,7 @@ class ScopeBook:
             scope.tree_bytes += size
             scope.tree_peak = max(scope.tree_peak, scope.tree_bytes)
             if size > 0 and scope.budget is not None and scope.tree_bytes > scope.budget and exceeded is None:
+                scope.refusals += 1
                 exceeded = (
                     f"scope {scope.name}: {format_bytes(size)} more would exceed its budget of "
                     f"{format_bytes(scope.budget)} ({format_bytes(scope.tree_bytes - size)} in use)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Frame", "SiteRecord"]
+__all__ = ["Frame", "ScopeOwner", "SiteRecord"]
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,6 +14,23 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     function: str
     source: str | None = None
+
+
+class ScopeOwner(msgspec.Struct, frozen=True, kw_only=True):
+    """Open resource scopes of one name that own storages of a site, at the last checkpoint.
+
+    ``name`` is their path without a number, ``opened_at`` where the first of them was opened (the user's frames,
+    innermost first). ``scopes`` counts them, ``storages`` and ``bytes`` what of the site they own together;
+    ``held`` how many of these storages the scopes themselves hold on to (tensors given to ``own``); ``abandoned`` the
+    scopes that nobody refers to any more."""
+
+    name: str
+    opened_at: tuple[Frame, ...]
+    scopes: int
+    storages: int
+    bytes: int
+    held: int = 0
+    abandoned: int = 0
 
 
 class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,3 +51,4 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     bytes: tuple[int, ...]
     oldest_birth: tuple[int | None, ...]
     in_graph: int = 0
+    owners: tuple[ScopeOwner, ...] = ()

@@ -6,8 +6,11 @@ import harness
 
 PUBLIC_NAMES = (
     "HarnessError",
+    "NullScope",
+    "ResourceScope",
     "Scenario",
     "__version__",
+    "batches",
     "detect",
     "fault",
     "gradient_wrong",

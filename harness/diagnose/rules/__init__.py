@@ -16,6 +16,7 @@ from harness.diagnose.rules.held_reference import held_reference
 from harness.diagnose.rules.native_heap import native_heap
 from harness.diagnose.rules.python_objects import python_objects
 from harness.diagnose.rules.reference_cycle import reference_cycle
+from harness.diagnose.rules.scope_not_closed import scope_not_closed
 from harness.diagnose.rules.shared_memory_growth import shared_memory_growth
 from harness.diagnose.rules.thread_growth import thread_growth
 
@@ -28,6 +29,7 @@ RULES: tuple[Callable[[Case], Opinion | None], ...] = (
     fd_growth,
     device_cache_growth,
     reference_cycle,
+    scope_not_closed,
     autograd_graph_retained,
     held_reference,
     python_objects,

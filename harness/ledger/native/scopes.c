@@ -19,6 +19,7 @@ typedef struct {
     uint64_t number; /* of what is still alive in it after it was closed */
     _Atomic int64_t tree_bytes; /* with everything below it; kept only where there is a budget */
     _Atomic int64_t tree_peak;
+    _Atomic int64_t refusals; /* by this budget */
     int64_t budget; /* -1: none */
     uint32_t parent;
     uint32_t budgeted;       /* the innermost scope from here outwards that has a budget */
@@ -100,6 +101,7 @@ scope_has_room(uint32_t slot, uint64_t bytes, char *sentence)
         int64_t in_use = atomic_load_explicit(&scopes[at].tree_bytes, memory_order_relaxed);
         if (is_over(&scopes[at], in_use, bytes)) {
             write_sentence(sentence, &scopes[at], bytes, in_use);
+            atomic_fetch_add(&scopes[at].refusals, 1);
             return false;
         }
     }
@@ -115,6 +117,7 @@ charge_budgets(uint32_t from, uint64_t bytes, char *sentence)
             continue;
         }
         write_sentence(sentence, &scopes[at], bytes, before);
+        atomic_fetch_add(&scopes[at].refusals, 1);
         for (uint32_t undo = from;; undo = scopes[undo].budgeted_above) {
             atomic_fetch_sub(&scopes[undo].tree_bytes, (int64_t)bytes);
             if (undo == at) {
@@ -246,6 +249,7 @@ define(uint64_t number, uint32_t parent, const char *name, int64_t budget)
         scope *fresh = &scopes[slot];
         atomic_store(&fresh->tree_bytes, 0);
         atomic_store(&fresh->tree_peak, 0);
+        atomic_store(&fresh->refusals, 0);
         fresh->number = number;
         fresh->budget = budget;
         fresh->parent = parent;
@@ -355,8 +359,9 @@ python_figures(PyObject *self, PyObject *slot_number)
     scope *of = &scopes[slot];
     int64_t storages, bytes;
     figures_of(slot, &storages, &bytes);
-    return Py_BuildValue("(LLLLL)", (long long)storages, (long long)bytes, (long long)of->budget,
-                         (long long)atomic_load(&of->tree_bytes), (long long)atomic_load(&of->tree_peak));
+    return Py_BuildValue("(LLLLLL)", (long long)storages, (long long)bytes, (long long)of->budget,
+                         (long long)atomic_load(&of->tree_bytes), (long long)atomic_load(&of->tree_peak),
+                         (long long)atomic_load(&of->refusals));
 }
 
 PyMethodDef scope_methods[] = {
