@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,12 +23,12 @@ class GraphCensus(msgspec.Struct, frozen=True, kw_only=True):
     in_graph: dict[int, int]
 
 
-def take_census(storages: dict[int, int] | None = None) -> GraphCensus:
+def take_census(storages: dict[int, int] | None = None, *, key_of: Callable[[Any], int] | None = None) -> GraphCensus:
     """Walk the collector's objects once (frozen ones, torch's own, are skipped) and the graphs from there.
 
-    *storages* maps a storage's C++ address to its site, oldest first; without it only nodes are counted. Nothing of
-    the user's runs: attributes are read through torch's own types, and only ``next_functions`` is followed, never
-    ``_saved_*`` (that runs unpack hooks).
+    *storages* maps a ledger's storage keys to their sites, oldest first, and *key_of* is that ledger's own; without
+    them only nodes are counted. Nothing of the user's runs: attributes are read through torch's own types, and only
+    ``next_functions`` is followed, never ``_saved_*`` (that runs unpack hooks).
     """
     import torch
 
@@ -47,7 +48,7 @@ def take_census(storages: dict[int, int] | None = None) -> GraphCensus:
             continue
         try:
             node = grad_fn_of(candidate)
-            key = torch.Tensor.untyped_storage(candidate)._cdata
+            key = key_of(candidate) if key_of is not None else 0
         except (RuntimeError, NotImplementedError):
             continue  # no storage of its own: sparse, opaque, wrapper
         if node is not None:

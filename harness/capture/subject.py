@@ -170,13 +170,23 @@ class _Subject:
     def _start_ledger(self) -> Any:
         if self._job.role != "ledger":
             return None
+        import torch
+
         from harness.capture.device_observer import DeviceObserver
         from harness.capture.gradient_observer import GradientObserver
-        from harness.ledger.dispatch import DispatchLedger
+        from harness.capture.operator_watch import OperatorWatch
+        from harness.ledger.start import why_not_native
 
         devices, gradients = DeviceObserver(), GradientObserver()
         gradients.start()
         self._observers = [devices, gradients]
+        if why_not_native() is None and not torch.accelerator.is_available():  # it does not see a device's tensors
+            from harness.ledger.native_ledger import NativeLedger
+
+            OperatorWatch(devices).start()  # nor operators
+            return NativeLedger().start()
+        from harness.ledger.dispatch import DispatchLedger
+
         return DispatchLedger(observer=devices).start()
 
     @staticmethod
@@ -186,7 +196,7 @@ class _Subject:
         from harness.capture.graph_census import take_census
 
         def census() -> tuple[int, dict[int, int]]:
-            taken = take_census(ledger.storage_keys())
+            taken = take_census(ledger.storage_keys(), key_of=ledger.key_of)
             return taken.nodes, taken.in_graph
 
         return census

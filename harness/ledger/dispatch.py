@@ -8,7 +8,9 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import torch
 
 from harness.ledger.current import announce, withdraw
 from harness.ledger.dispatch_mode import LedgerMode, Observer
@@ -17,9 +19,6 @@ from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.scope_book import ScopeBook
 from harness.ledger.sites import SiteTable
 from harness.model.allocation import Frame
-
-if TYPE_CHECKING:
-    import torch
 
 __all__ = ["DispatchLedger"]
 
@@ -258,7 +257,7 @@ class DispatchLedger:
         return next((e.device for e in self._storages.values() if e.site == site), "cpu")
 
     def key_of(self, tensor: Any) -> int:
-        return int(tensor.untyped_storage()._cdata)
+        return int(torch.Tensor.untyped_storage(tensor)._cdata)
 
     def storage_keys(self) -> dict[int, int]:
         self._drain()

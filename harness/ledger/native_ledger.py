@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import torch
+
 from harness.errors import UsageError
 from harness.ledger import _native
 from harness.ledger.current import announce, withdraw
+from harness.ledger.peak import PeakPart, at_the_peak
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.sites import PREFIXES
 from harness.model.allocation import Frame
@@ -23,6 +26,7 @@ _MOST_STORAGES = 4_000_000
 """Live storages that the table holds: 64 to 128 bytes each, so at most some 400 MiB."""
 
 _NO_SCOPE = 2**32 - 1
+_MOST_TRIES = 8
 _EVER = (-(2**31), 2**31 - 1)
 _SPECIAL_SITES = ("(more sites than are kept)", "native thread", "(counts only)")
 
@@ -53,6 +57,7 @@ class NativeLedger:
         self._running = False
         self._slots = {0: 0}
         self._open_marks: weakref.WeakSet[Mark] = weakref.WeakSet()
+        self._event_at: weakref.WeakKeyDictionary[Mark, int] = weakref.WeakKeyDictionary()
 
     def start(self) -> Self:
         """Begin to record, in all threads. :class:`UsageError` says why it cannot be done here."""
@@ -99,12 +104,13 @@ class NativeLedger:
 
     def mark(self) -> Mark:
         self._check()
-        number, allocations, peak, lost, _ = _native.mark()
+        number, allocations, peak, lost, event = _native.mark()
         self.intact = self.intact and not (lost and self._running)
         for open_mark in self._open_marks:
             open_mark.peak_bytes["cpu"] = max(peak, open_mark.peak_bytes.get("cpu", 0))
         mark = Mark(number=number, allocations=allocations, peak_bytes={})
         self._open_marks.add(mark)
+        self._event_at[mark] = event
         return mark
 
     def live(self, since: Mark | None = None) -> Live:
@@ -120,6 +126,22 @@ class NativeLedger:
         self._check()
         peak = max(_native.totals()[2], mark.peak_bytes.get("cpu", 0))
         return {"cpu": peak} if peak else {}
+
+    def peak_parts(self, mark: Mark) -> tuple[PeakPart, ...] | None:
+        """What was alive at the peak since *mark*, by site, the largest first. None where it cannot be told: without
+        *keep_events*, after more events than the ring holds, or while other threads allocate without a pause."""
+        self._check()
+        since = self._event_at[mark]
+        for _ in range(_MOST_TRIES):
+            events = _native.events(since)
+            if events is None:
+                return None
+            alive = [
+                (address, bytes_, site) for _, address, bytes_, _, site, _, _ in _native.records(*_EVER, _NO_SCOPE)
+            ]
+            if _native.event_count() == since + len(events):  # both are of one moment
+                return at_the_peak(alive, [(address, bytes_, site) for address, bytes_, site, _ in events])
+        return None
 
     def allocations(self, mark: Mark) -> int:
         self._check()
@@ -147,7 +169,9 @@ class NativeLedger:
     # -- storages
 
     def key_of(self, tensor: Any) -> int:
-        return int(tensor.untyped_storage().data_ptr())
+        # Of the storage, not of the view; unlike data_ptr() it does not make a lazy clone real, and runs nothing else.
+        address: int = torch._C._data_address(tensor)  # type: ignore[attr-defined]
+        return address
 
     def storage_keys(self) -> dict[int, int]:
         self._check()

@@ -31,10 +31,8 @@ events_reset(bool wanted)
 void
 event_note(const record *entry, int sign)
 {
-    if (events_are_kept) {
-        uint64_t at = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
-        ring[at % RING] = (event){entry->address, sign * (int64_t)entry->bytes, entry->site, entry->birth};
-    }
+    uint64_t at = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+    ring[at % RING] = (event){entry->address, sign * (int64_t)entry->bytes, entry->site, entry->birth};
 }
 
 uint64_t

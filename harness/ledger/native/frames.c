@@ -21,19 +21,21 @@ const bool frames_are_known = FRAMES_ARE_KNOWN;
 
 typedef _PyInterpreterFrame frame_type;
 
+static inline bool
+is_complete(const frame_type *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (frame->owner == FRAME_OWNED_BY_CSTACK) {
+        return false;
+    }
+#endif
+    return !_PyFrame_IsIncomplete((frame_type *)frame);
+}
+
 static inline frame_type *
 skip_incomplete(frame_type *frame)
 {
-    while (frame != NULL) {
-#if PY_VERSION_HEX >= 0x030C0000
-        if (frame->owner == FRAME_OWNED_BY_CSTACK) {
-            frame = frame->previous;
-            continue;
-        }
-#endif
-        if (!_PyFrame_IsIncomplete(frame)) {
-            break;
-        }
+    while (frame != NULL && __builtin_expect(!is_complete(frame), 0)) {
         frame = frame->previous;
     }
     return frame;
@@ -92,37 +94,54 @@ line_of(PyCodeObject *code, int offset)
     return -1;
 }
 
-/* A few words of a text, the last ones among them: names that follow one another differ there. */
 static inline uint64_t
-sample(uint64_t hash, PyObject *text)
+word_at(const char *data, size_t bytes)
 {
-    size_t bytes;
-    const char *data = text_data(text, &bytes);
-    uint64_t words[3] = {0, 0, 0};
-    if (bytes >= 16) {
-        memcpy(&words[0], data + bytes - 8, 8);
-        memcpy(&words[1], data + bytes - 16, 8);
-        memcpy(&words[2], data + bytes / 2 - 4, 8);
-    } else {
-        memcpy(words, data, bytes);
+    uint64_t whole = 0;
+    uint32_t half = 0;
+    if (bytes == 8) {
+        memcpy(&whole, data, 8);
+        return whole;
     }
-    hash = (hash ^ (uintptr_t)text ^ words[0]) * UINT64_C(0xFF51AFD7ED558CCD);
-    return (hash ^ hash >> 31 ^ words[1] ^ bytes << 48) * UINT64_C(0xC4CEB9FE1A85EC53) ^ words[2];
+    memcpy(&half, data, 4);
+    return half;
 }
 
-/* Cheap, and enough to tell a code object from one that was later made at the same address. */
+/* A few words of a text, the last ones among them: names that follow one another differ there. In fixed sizes, which
+ * are single loads: a memcpy of a size that only the text knows costs ten times as much. */
 static inline uint64_t
-check_of(const PyCodeObject *code)
+sample(uint64_t hash, const char *data, size_t bytes)
 {
-    uint64_t word = 0, hash = (uint64_t)code->co_firstlineno << 32 ^ (uintptr_t)code->co_linetable;
-    size_t bytes = (size_t)PyBytes_GET_SIZE(code->co_linetable);
-    memcpy(&word, PyBytes_AS_STRING(code->co_linetable), bytes < 8 ? bytes : 8);
-    hash = (hash ^ bytes << 40 ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return sample(sample(hash ^ hash >> 29, code->co_filename), code->co_qualname);
+    uint64_t first = 0, middle = 0, last = 0;
+    if (bytes >= 8) {
+        size_t at = bytes >= 16 ? bytes - 16 : 0;
+        first = word_at(data + at, 8);
+        middle = word_at(data + bytes / 2 - 4, 8);
+        last = word_at(data + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        first = word_at(data, 4);
+        last = word_at(data + bytes - 4, 4);
+    } else if (bytes > 0) {
+        first = (unsigned char)data[0];
+        last = (uint64_t)(unsigned char)data[bytes - 1] << 8 | (unsigned char)data[bytes / 2];
+    }
+    hash = (hash ^ first ^ bytes << 48) * UINT64_C(0xFF51AFD7ED558CCD);
+    return (hash ^ hash >> 31 ^ last) * UINT64_C(0xC4CEB9FE1A85EC53) ^ middle;
 }
 
-static void
-get_to_know(PyCodeObject *code, uint64_t check, code_seen *seen)
+/* Tells a code object from one that was later made at the same address, with its texts at the same addresses too. */
+static inline uint64_t
+sample_of(const PyCodeObject *code)
+{
+    size_t path_bytes, function_bytes;
+    const void *path = text_data(code->co_filename, &path_bytes);
+    const void *function = text_data(code->co_qualname, &function_bytes);
+    uint64_t hash = sample(1, PyBytes_AS_STRING(code->co_linetable), (size_t)PyBytes_GET_SIZE(code->co_linetable));
+    return sample(sample(hash, path, path_bytes), function, function_bytes);
+}
+
+__attribute__((noinline, cold)) static void
+get_to_know(PyCodeObject *code, code_seen *seen)
 {
     size_t path_bytes, function_bytes;
     const void *path = text_data(code->co_filename, &path_bytes);
@@ -130,17 +149,25 @@ get_to_know(PyCodeObject *code, uint64_t check, code_seen *seen)
     uint64_t key = text_hash((uint64_t)code->co_firstlineno, path, path_bytes);
     key = text_hash(key, function, function_bytes);
     key = text_hash(key, PyBytes_AS_STRING(code->co_linetable), (size_t)PyBytes_GET_SIZE(code->co_linetable));
-    *seen = (code_seen){.code = code, .check = check, .key = key};
+    *seen = (code_seen){
+        .code = code,
+        .lines = code->co_linetable,
+        .first_line = code->co_firstlineno,
+        .sample = sample_of(code),
+        .key = key,
+    };
     seen->name = name_number(code, &seen->is_user);
 }
 
+/* A library's code is judged by two addresses, its own and its line table's: it lives as long as its module. The
+ * user's is looked into, since programs make functions and drop them, and memory is given out again at once. */
 static inline const code_seen *
 look_up(thread_caches *caches, PyCodeObject *code)
 {
-    uint64_t check = check_of(code);
     code_seen *seen = &caches->codes[((uintptr_t)code >> 5 ^ (uintptr_t)code >> 14) % CODE_CACHE];
-    if (seen->code != code || seen->check != check) {
-        get_to_know(code, check, seen);
+    if (seen->code != code || seen->lines != code->co_linetable ||
+        (seen->is_user && (seen->first_line != code->co_firstlineno || seen->sample != sample_of(code)))) {
+        get_to_know(code, seen);
     }
     return seen;
 }
@@ -153,7 +180,7 @@ typedef struct {
     uint64_t key;
 } users_stack;
 
-static void
+static inline void
 walk(thread_caches *caches, frame_type *frame, users_stack *stack)
 {
     for (int walked = 0; frame != NULL && walked < MOST_FRAMES_WALKED && stack->count < frames_depth; walked++) {
@@ -171,7 +198,7 @@ walk(thread_caches *caches, frame_type *frame, users_stack *stack)
     }
 }
 
-static uint32_t
+__attribute__((noinline, cold)) static uint32_t
 first_sight(const users_stack *stack, uint64_t session)
 {
     site_frame frames[MOST_FRAMES_WALKED];

@@ -24,7 +24,8 @@ hook_alloc(size_t bytes)
     thread_slot *thread = thread_here();
     uint64_t number;
     uint32_t scope = scope_here(thread, session, &number);
-    bool refused = !scope_has_room(scope, bytes, sentence); /* asked before, so that a terabyte is never tried */
+    /* Asked before, so that a terabyte is never tried. */
+    bool refused = scope != SCOPE_ROOT && !scope_has_room(scope, bytes, sentence);
     if (!refused) {
         void *address = original.alloc(bytes);
         if (address == NULL) {
@@ -33,7 +34,7 @@ hook_alloc(size_t bytes)
         record entry = {.address = (uintptr_t)address, .bytes = bytes, .scope = scope};
         entry.site = site_here(thread, session);
         entry.thread = thread->tid;
-        if (table_enter(session, entry, number, sentence) != REFUSED) {
+        if (table_enter(session, &entry, number, sentence) != REFUSED) {
             return address;
         }
         original.free(address); /* another thread took the room meanwhile */

@@ -254,3 +254,21 @@ slots_count(void)
 {
     return slot_count;
 }
+
+/* For tests: (address of the slot, what was there before, what we put there, is it write-protected) for each. */
+PyObject *
+slots_as_python(void)
+{
+    PyObject *list = PyList_New(slot_count);
+    for (int i = 0; list != NULL && i < slot_count; i++) {
+        PyObject *item = Py_BuildValue("(KKKO)", (unsigned long long)(uintptr_t)slots[i].at,
+                                       (unsigned long long)slots[i].before, (unsigned long long)slots[i].ours,
+                                       slots[i].is_protected ? Py_True : Py_False);
+        if (item == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}

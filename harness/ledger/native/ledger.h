@@ -59,7 +59,9 @@ typedef struct {
 
 typedef struct {
     const void *code; /* a code object's address, and what tells it from a later one there */
-    uint64_t check;
+    const void *lines;
+    uint64_t sample;
+    int32_t first_line;
     uint64_t key; /* hash of file, function and line table: which code this is */
     uint32_t name;
     bool is_user;
@@ -72,7 +74,7 @@ typedef struct {
 
 typedef struct {
     uint64_t session; /* what the caches below were filled in */
-    code_seen codes[CODE_CACHE];
+    _Alignas(64) code_seen codes[CODE_CACHE];
     stack_seen stacks[STACK_CACHE];
 } thread_caches;
 
@@ -111,6 +113,7 @@ const char *slots_take(void);
 int slots_give_back(void);
 int slots_lost(void);
 int slots_count(void);
+PyObject *slots_as_python(void);
 
 /* -- hooks.c ---------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +133,15 @@ void names_reset(void);
 uint32_t name_number(PyCodeObject *code, bool *is_user);
 name_entry name_of(uint32_t number);
 uint64_t text_hash(uint64_t seed, const void *text, size_t bytes);
-const void *text_data(PyObject *text, size_t *bytes);
+
+/* The characters as they lie in memory. No call into Python, which might make and cache a UTF-8 copy. */
+static inline const void *
+text_data(PyObject *text, size_t *bytes)
+{
+    *bytes = (size_t)PyUnicode_GET_LENGTH(text) * (size_t)PyUnicode_KIND(text);
+    return PyUnicode_DATA(text);
+}
+
 void names_lock(bool take);
 
 /* -- frames.c --------------------------------------------------------------------------------------------------- */
@@ -188,7 +199,6 @@ extern PyMethodDef scope_methods[];
 
 typedef struct {
     _Atomic int64_t bytes;
-    _Atomic int64_t storages;
     _Atomic int64_t peak_bytes;
     _Atomic uint64_t allocations;
     _Atomic uint64_t dropped;
@@ -199,13 +209,14 @@ extern ledger_counters counters;
 
 typedef enum { BOOKED, REFUSED, NOT_BOOKED } booking;
 
-booking table_enter(uint64_t session, record entry, uint64_t scope_number, char *sentence);
+booking table_enter(uint64_t session, record *entry, uint64_t scope_number, char *sentence);
 void table_leave(uint64_t session, void *address);
 bool table_find(uintptr_t address, record *found);
 /* Moves a record to another scope; false when nothing lives at the address. Budgets are counted, and refuse nothing. */
 bool table_move(uintptr_t address, uint32_t slot, uint64_t number);
 void table_reset(uint64_t most_storages);
 void table_lock(bool take); /* every shard: nothing is booked meanwhile */
+int64_t table_storages(void);
 size_t table_memory(void);
 
 /* A copy of the records that *wanted* says yes to, in an array of pages_take(); the caller gives it back. Copied

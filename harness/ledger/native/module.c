@@ -95,7 +95,7 @@ python_totals(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
-    return Py_BuildValue("(LLLKK)", (long long)atomic_load(&counters.storages),
+    return Py_BuildValue("(LLLKK)", (long long)table_storages(),
                          (long long)atomic_load(&counters.bytes), (long long)atomic_load(&counters.peak_bytes),
                          (unsigned long long)atomic_load(&counters.allocations),
                          (unsigned long long)atomic_load(&counters.dropped));
@@ -225,11 +225,36 @@ python_events(PyObject *self, PyObject *since)
 }
 
 static PyObject *
+python_event_count(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return PyLong_FromUnsignedLongLong(events_now());
+}
+
+static PyObject *
 python_slots(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
     return Py_BuildValue("(iin)", slots_count(), slots_lost(), (Py_ssize_t)table_memory());
+}
+
+static PyObject *
+python_slot_table(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return slots_as_python();
+}
+
+/* For tests: the addresses of the two hooks. */
+static PyObject *
+python_hooks(PyObject *self, PyObject *args)
+{
+    (void)self;
+    (void)args;
+    return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)hook_alloc, (unsigned long long)(uintptr_t)hook_free);
 }
 
 /* For tests: *pairs* allocations and frees through the hooks, without the interpreter lock, *kept* alive at a time. */
@@ -297,7 +322,10 @@ static PyMethodDef methods[] = {
     {"site", python_site, METH_O, NULL},
     {"walk", python_walk, METH_NOARGS, NULL},
     {"events", python_events, METH_O, NULL},
+    {"event_count", python_event_count, METH_NOARGS, NULL},
     {"slots", python_slots, METH_NOARGS, NULL},
+    {"slot_table", python_slot_table, METH_NOARGS, NULL},
+    {"hooks", python_hooks, METH_NOARGS, NULL},
     {"exercise", python_exercise, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

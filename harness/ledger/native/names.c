@@ -46,14 +46,6 @@ text_hash(uint64_t seed, const void *text, size_t bytes)
     return hash;
 }
 
-/* The characters as they lie in memory. No call into Python, which might make and cache a UTF-8 copy. */
-const void *
-text_data(PyObject *text, size_t *bytes)
-{
-    *bytes = (size_t)PyUnicode_GET_LENGTH(text) * (size_t)PyUnicode_KIND(text);
-    return PyUnicode_DATA(text);
-}
-
 /* UTF-8 into *to*, as much as fits, and a 0. Lone surrogates (undecodable file names) pass as they are. */
 static size_t
 encode(PyObject *text, char *to, size_t room)

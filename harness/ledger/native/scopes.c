@@ -1,5 +1,6 @@
 /* Who owns a storage, and how much a scope and what is below it may own. A thread's present scope is in a slot of the
- * thread; a scope's figures are atomic, so entering, leaving and asking take no lock. */
+ * thread, so entering and leaving take no lock. The root's own figures are not kept but reckoned when somebody asks:
+ * most storages are the root's, and booking them would cost every hook an atomic operation. */
 #include "ledger.h"
 #include "pages.h"
 
@@ -11,10 +12,11 @@
 #define LOOKED_AT 16
 
 typedef struct {
+    small_lock lock; /* of the three figures below, and of closing */
     _Atomic uint64_t open_number; /* 0: closed, or never used; a hook that finds another number here books to the root */
-    uint64_t number;              /* of what is still alive in it after it was closed */
-    _Atomic int64_t storages;
-    _Atomic int64_t bytes;
+    int64_t storages;
+    int64_t bytes;
+    uint64_t number; /* of what is still alive in it after it was closed */
     _Atomic int64_t tree_bytes; /* with everything below it; kept only where there is a budget */
     _Atomic int64_t tree_peak;
     _Atomic int64_t refusals; /* by this budget */
@@ -136,37 +138,57 @@ raise_peaks(uint32_t from)
     }
 }
 
+/* To the scope if it is still the one that is meant; it is then not given away while the storage lives. */
+static bool
+book(scope *of, uint64_t number, uint64_t bytes)
+{
+    lock_take(&of->lock);
+    bool is_open = atomic_load_explicit(&of->open_number, memory_order_relaxed) == number;
+    if (is_open) {
+        of->storages++;
+        of->bytes += (int64_t)bytes;
+    }
+    lock_drop(&of->lock);
+    return is_open;
+}
+
+static void
+unbook(scope *of, uint64_t bytes)
+{
+    lock_take(&of->lock);
+    of->bytes -= (int64_t)bytes;
+    of->storages--; /* at 0 a closed scope's slot may be given to another */
+    lock_drop(&of->lock);
+}
+
 bool
 scope_charge(uint32_t *slot, uint64_t number, uint64_t bytes, char *sentence)
 {
-    scope *of = &scopes[*slot];
-    atomic_fetch_add(&of->storages, 1); /* first counted, then looked at: a counted scope is not given away */
-    if (*slot != SCOPE_ROOT && atomic_load(&of->open_number) != number) {
-        atomic_fetch_sub(&of->storages, 1);
-        *slot = SCOPE_ROOT;
-        of = &scopes[SCOPE_ROOT];
-        atomic_fetch_add(&of->storages, 1);
+    if (*slot == SCOPE_ROOT || !book(&scopes[*slot], number, bytes)) {
+        *slot = SCOPE_ROOT; /* which has no budget */
+        return true;
     }
-    if (of->budgeted != NO_SLOT) {
-        if (!charge_budgets(of->budgeted, bytes, sentence)) {
-            atomic_fetch_sub(&of->storages, 1);
+    uint32_t budgeted = scopes[*slot].budgeted;
+    if (budgeted != NO_SLOT) {
+        if (!charge_budgets(budgeted, bytes, sentence)) {
+            unbook(&scopes[*slot], bytes);
             return false;
         }
-        raise_peaks(of->budgeted);
+        raise_peaks(budgeted);
     }
-    atomic_fetch_add(&of->bytes, (int64_t)bytes);
     return true;
 }
 
 void
 scope_credit(uint32_t slot, uint64_t bytes)
 {
-    scope *of = &scopes[slot];
-    for (uint32_t at = of->budgeted; at != NO_SLOT; at = scopes[at].budgeted_above) {
+    if (slot == SCOPE_ROOT) {
+        return;
+    }
+    for (uint32_t at = scopes[slot].budgeted; at != NO_SLOT; at = scopes[at].budgeted_above) {
         atomic_fetch_sub(&scopes[at].tree_bytes, (int64_t)bytes);
     }
-    atomic_fetch_sub(&of->bytes, (int64_t)bytes);
-    atomic_fetch_sub(&of->storages, 1); /* last: at 0 a closed scope's slot may be given to another */
+    unbook(&scopes[slot], bytes);
 }
 
 uint64_t
@@ -181,6 +203,15 @@ scopes_lock(bool take)
     take ? lock_take(&lock) : lock_drop(&lock);
 }
 
+static int64_t
+storages_in(uint32_t slot)
+{
+    lock_take(&scopes[slot].lock);
+    int64_t storages = scopes[slot].storages;
+    lock_drop(&scopes[slot].lock);
+    return storages;
+}
+
 /* The slot of a closed scope in which nothing lives any more, or 0. Looks at a few, and comes back to the others. */
 static uint32_t
 reclaim(void)
@@ -191,7 +222,7 @@ reclaim(void)
         if (first_closed == 0) {
             last_closed = 0;
         }
-        if (atomic_load(&scopes[slot].storages) == 0 && scopes[slot].children == 0) {
+        if (storages_in(slot) == 0 && scopes[slot].children == 0) {
             scopes[scopes[slot].parent].children--;
             return slot;
         }
@@ -216,7 +247,6 @@ define(uint64_t number, uint32_t parent, const char *name, int64_t budget)
     }
     if (slot != 0) {
         scope *fresh = &scopes[slot];
-        atomic_store(&fresh->bytes, 0); /* not storages: a late hook may be about to take its count back */
         atomic_store(&fresh->tree_bytes, 0);
         atomic_store(&fresh->tree_peak, 0);
         atomic_store(&fresh->refusals, 0);
@@ -285,7 +315,9 @@ python_forget(PyObject *self, PyObject *slot_number)
         return NULL;
     }
     lock_take(&lock);
+    lock_take(&scopes[slot].lock);
     atomic_store(&scopes[slot].open_number, 0);
+    lock_drop(&scopes[slot].lock);
     scopes[slot].next_closed = 0;
     if (last_closed != 0) {
         scopes[last_closed].next_closed = slot;
@@ -297,6 +329,25 @@ python_forget(PyObject *self, PyObject *slot_number)
     Py_RETURN_NONE;
 }
 
+static void
+figures_of(uint32_t slot, int64_t *storages, int64_t *bytes)
+{
+    lock_take(&scopes[slot].lock);
+    *storages = scopes[slot].storages;
+    *bytes = scopes[slot].bytes;
+    lock_drop(&scopes[slot].lock);
+    if (slot == SCOPE_ROOT) {
+        *storages = table_storages();
+        *bytes = atomic_load(&counters.bytes);
+        for (uint32_t other = 1; other < used; other++) {
+            lock_take(&scopes[other].lock);
+            *storages -= scopes[other].storages;
+            *bytes -= scopes[other].bytes;
+            lock_drop(&scopes[other].lock);
+        }
+    }
+}
+
 static PyObject *
 python_figures(PyObject *self, PyObject *slot_number)
 {
@@ -305,10 +356,12 @@ python_figures(PyObject *self, PyObject *slot_number)
     if (PyErr_Occurred()) {
         return NULL;
     }
-    const scope *of = &scopes[slot];
-    return Py_BuildValue("(LLLLLL)", (long long)atomic_load(&of->storages), (long long)atomic_load(&of->bytes),
-                         (long long)of->budget, (long long)atomic_load(&of->tree_bytes),
-                         (long long)atomic_load(&of->tree_peak), (long long)atomic_load(&of->refusals));
+    scope *of = &scopes[slot];
+    int64_t storages, bytes;
+    figures_of(slot, &storages, &bytes);
+    return Py_BuildValue("(LLLLLL)", (long long)storages, (long long)bytes, (long long)of->budget,
+                         (long long)atomic_load(&of->tree_bytes), (long long)atomic_load(&of->tree_peak),
+                         (long long)atomic_load(&of->refusals));
 }
 
 PyMethodDef scope_methods[] = {

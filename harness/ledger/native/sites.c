@@ -169,6 +169,10 @@ place_of(const site *of, int32_t birth)
 static void
 count_birth(site *of, int32_t birth)
 {
+    if (of->end > of->first && of->runs[of->end - 1].birth == birth) {
+        of->runs[of->end - 1].storages++; /* nearly always */
+        return;
+    }
     if (of->runs == NULL) {
         of->runs = of->inside;
         of->room = RUNS_INSIDE;
@@ -192,6 +196,10 @@ count_birth(site *of, int32_t birth)
 static void
 count_death(site *of, int32_t birth)
 {
+    if (of->end > of->first && of->runs[of->end - 1].birth == birth && of->runs[of->end - 1].storages > 1) {
+        of->runs[of->end - 1].storages--;
+        return;
+    }
     uint32_t at = place_of(of, birth);
     if (at < of->end && of->runs[at].birth == birth && of->runs[at].storages > 0) {
         of->runs[at].storages--;

@@ -13,8 +13,9 @@ typedef struct {
     small_lock lock;
     uint32_t used;
     uint32_t room; /* a power of two, or 0 */
+    uint32_t most; /* records that it takes before it must grow */
     record *records;
-    char apart[40]; /* shards' locks in different cache lines */
+    char apart[40]; /* shards' locks are in different cache lines */
 } shard;
 
 ledger_counters counters;
@@ -34,25 +35,36 @@ shard_of(uintptr_t address)
     return &shards[hash_of(address) >> (64 - SHARD_BITS)];
 }
 
+static inline uint32_t
+home_of(const shard *in, uintptr_t address)
+{
+    return (uint32_t)(hash_of(address) >> 24) & (in->room - 1);
+}
+
 /* Where the address is, or the empty place where it would go. */
 static inline uint32_t
 place_of(const shard *in, uintptr_t address)
 {
     uint32_t mask = in->room - 1;
-    uint32_t at = (uint32_t)(hash_of(address) >> 24) & mask;
+    uint32_t at = home_of(in, address);
     while (in->records[at].address != 0 && in->records[at].address != address) {
         at = (at + 1) & mask;
     }
     return at;
 }
 
+/* Twice the places, or a few more records in those that there are; false when it is full. */
 static bool
-grow(shard *in)
+make_room(shard *in)
 {
+    if (in->used >= most_in_shard) {
+        return false;
+    }
     shard larger = {.room = in->room ? in->room * 2 : FIRST_ROOM};
     larger.records = pages_take(larger.room * sizeof(record));
     if (larger.records == NULL) {
-        return false;
+        in->most = in->room ? in->room - 1 : 0; /* slower, but there is room: one place must stay empty */
+        return in->used < in->most;
     }
     for (uint32_t i = 0; i < in->room; i++) {
         if (in->records[i].address != 0) {
@@ -62,6 +74,10 @@ grow(shard *in)
     pages_give(in->records, in->room * sizeof(record));
     in->records = larger.records;
     in->room = larger.room;
+    in->most = larger.room / 4 * 3;
+    if (in->most > most_in_shard) {
+        in->most = (uint32_t)most_in_shard;
+    }
     return true;
 }
 
@@ -71,7 +87,7 @@ remove_at(shard *in, uint32_t gap)
 {
     uint32_t mask = in->room - 1;
     for (uint32_t at = (gap + 1) & mask; in->records[at].address != 0; at = (at + 1) & mask) {
-        uint32_t home = (uint32_t)(hash_of(in->records[at].address) >> 24) & mask;
+        uint32_t home = home_of(in, in->records[at].address);
         if (((at - home) & mask) >= ((at - gap) & mask)) {
             in->records[gap] = in->records[at];
             gap = at;
@@ -93,33 +109,33 @@ static void
 book_birth(const record *entry)
 {
     site_born(entry->site, entry->bytes, entry->birth);
-    atomic_fetch_add(&counters.storages, 1);
     raise_peak(atomic_fetch_add(&counters.bytes, (int64_t)entry->bytes) + (int64_t)entry->bytes);
-    event_note(entry, 1);
+    if (events_are_kept) {
+        event_note(entry, 1);
+    }
 }
 
 static void
 book_death(const record *entry)
 {
     site_died(entry->site, entry->bytes, entry->birth);
-    scope_credit(entry->scope, entry->bytes);
-    atomic_fetch_sub(&counters.storages, 1);
+    if (entry->scope != SCOPE_ROOT) {
+        scope_credit(entry->scope, entry->bytes);
+    }
     atomic_fetch_sub(&counters.bytes, (int64_t)entry->bytes);
-    event_note(entry, -1);
+    if (events_are_kept) {
+        event_note(entry, -1);
+    }
 }
 
 static booking
 enter_locked(shard *in, record *entry, uint64_t scope_number, char *sentence)
 {
-    if (in->used * 4 >= in->room * 3 && (in->used >= most_in_shard || !grow(in)) && in->used + 1 >= in->room) {
+    if (in->used >= in->most && !make_room(in)) {
         atomic_fetch_add(&counters.dropped, 1);
         return NOT_BOOKED;
     }
-    if (in->used >= most_in_shard) {
-        atomic_fetch_add(&counters.dropped, 1);
-        return NOT_BOOKED;
-    }
-    if (!scope_charge(&entry->scope, scope_number, entry->bytes, sentence)) {
+    if (entry->scope != SCOPE_ROOT && !scope_charge(&entry->scope, scope_number, entry->bytes, sentence)) {
         return REFUSED;
     }
     entry->serial = atomic_fetch_add(&counters.allocations, 1);
@@ -136,13 +152,13 @@ enter_locked(shard *in, record *entry, uint64_t scope_number, char *sentence)
 }
 
 booking
-table_enter(uint64_t session, record entry, uint64_t scope_number, char *sentence)
+table_enter(uint64_t session, record *entry, uint64_t scope_number, char *sentence)
 {
-    shard *in = shard_of(entry.address);
+    shard *in = shard_of(entry->address);
     booking result = NOT_BOOKED;
     lock_take(&in->lock);
     if (atomic_load_explicit(&session_running, memory_order_relaxed) == session) {
-        result = enter_locked(in, &entry, scope_number, sentence);
+        result = enter_locked(in, entry, scope_number, sentence);
     }
     lock_drop(&in->lock);
     return result;
@@ -201,7 +217,7 @@ table_reset(uint64_t most_storages)
         lock_take(&shards[i].lock);
         pages_give(shards[i].records, shards[i].room * sizeof(record));
         shards[i].records = NULL;
-        shards[i].used = shards[i].room = 0;
+        shards[i].used = shards[i].room = shards[i].most = 0;
         lock_drop(&shards[i].lock);
     }
     memset(&counters, 0, sizeof(counters));
@@ -214,6 +230,18 @@ table_lock(bool take)
     for (uint32_t i = 0; i < SHARDS; i++) {
         take ? lock_take(&shards[i].lock) : lock_drop(&shards[i].lock);
     }
+}
+
+int64_t
+table_storages(void)
+{
+    int64_t storages = 0;
+    for (uint32_t i = 0; i < SHARDS; i++) { /* cheaper here than one more atomic operation in each hook */
+        lock_take(&shards[i].lock);
+        storages += shards[i].used;
+        lock_drop(&shards[i].lock);
+    }
+    return storages;
 }
 
 size_t

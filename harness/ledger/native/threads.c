@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static __thread thread_slot here;
 static pthread_key_t at_exit;

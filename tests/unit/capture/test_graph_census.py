@@ -27,7 +27,7 @@ def test_storages_that_only_a_graph_holds_are_told_from_those_a_list_holds() -> 
         kept_tensors = [torch.zeros(7) for _ in range(3)]
 
         sites = {state.site: ledger.frames(state.site)[0] for state in ledger.changed_sites()}
-        census = take_census(ledger.storage_keys())
+        census = take_census(ledger.storage_keys(), key_of=ledger.key_of)
 
     held = {sites[site]: count for site, count in census.in_graph.items()}
     assert len(kept_nodes) == len(kept_tensors) == 3

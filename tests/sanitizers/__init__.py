@@ -1,0 +1,1 @@
+"""What runs the native ledger under sanitizers: see ``scripts/sanitize.sh``."""
