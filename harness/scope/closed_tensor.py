@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import msgspec
 import torch
+from torch._ops import OpOverload
 
 from harness.errors import UseAfterCloseError
 
@@ -29,17 +30,23 @@ class ClosedTensor(torch.Tensor):
     """What ``tensor.__class__`` is once it was closed.
 
     Python reaches ``__torch_function__``. What goes past it (TorchScript, functions of ``torch._C``, blocks that
-    disable it) reaches ``__torch_dispatch__``, because the tensor that is left behind is a wrapper without a storage.
+    disable it) reaches ``__torch_dispatch__`` once the tensor that is left behind is a wrapper without a storage. While
+    a graph or another thread still has part in the memory it is not, and then what goes past reads what was there.
     """
 
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> NoReturn:
+    ) -> Any:
+        if isinstance(func, OpOverload):
+            # A dispatch mode runs in Python what a graph does in C++: a graph that saved the tensor stays right. Where
+            # no graph did, the tensor is a wrapper without memory, and __torch_dispatch__ refuses.
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", str(func))
         if name in ("__get__", "__set__", "__delete__"):
             name = getattr(getattr(func, "__self__", None), "__name__", name)
-        refuse(name, args, kwargs)
+        raise refusal(name, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override] # the base class has a placeholder there
@@ -64,10 +71,15 @@ def closure_of(tensor: Any) -> Closure | None:
 
 def refuse(operator: str, args: Any, kwargs: dict[str, Any] | None) -> NoReturn:
     """Raise for the first closed tensor among the arguments."""
+    raise refusal(operator, args, kwargs)
+
+
+def refusal(operator: str, args: Any, kwargs: dict[str, Any] | None) -> UseAfterCloseError:
+    """The error for the first closed tensor among the arguments."""
     closure = _first(args) or _first(tuple((kwargs or {}).values()))
     if closure is None:
-        raise UseAfterCloseError(f"{operator} was given a tensor that was closed")
-    raise UseAfterCloseError(
+        return UseAfterCloseError(f"{operator} was given a tensor that was closed")
+    return UseAfterCloseError(
         f"{operator} was given a tensor that is closed: {list(closure.shape)} {closure.dtype} on {closure.device}, "
         f"created at {closure.created_at}, closed at {closure.closed_at} by scope {closure.closed_by}"
     )

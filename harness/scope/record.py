@@ -21,7 +21,7 @@ OnEscape = Literal["report", "raise", "close"]
 Place = tuple[tuple[CodeType, int], ...]
 """A few frames, innermost first, as code and instruction: their lines are looked up only when somebody asks."""
 
-_DEPTH = 5
+_DEPTH = 4
 _numbers = itertools.count(1)
 
 
