@@ -97,6 +97,8 @@ class _Reader:
                 os.set_blocking(self._fd, True)
                 continue
             except OSError as error:
+                if error.errno is None:
+                    raise  # not the system: a signal handler of the scenario's raised a TimeoutError
                 raise wire.LostError(str(error)) from error
             if not data:
                 raise wire.LostError("the other end is closed")
@@ -111,6 +113,7 @@ class _Subject:
         self._reader = reader
         self._pid = _getpid()
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._held = False
         self._started = False
         self._faults: list[FaultRecord] = []
         self._observers: list[Any] = []
@@ -143,7 +146,11 @@ class _Subject:
     def _send(self, message: wire.Message) -> None:
         if _getpid() != self._pid:
             _exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
-        wire.send(WIRE_FD, message)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)  # a handler that raises would leave half a message
+        try:
+            wire.send(WIRE_FD, message)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _load(self) -> None:
         self._scenario = load(self._job.path, self._job.name, self._job.variant)
@@ -220,13 +227,16 @@ class _Subject:
     def _guarded(self, work: Callable[[], object]) -> Ending | None:
         """Run the scenario's code; how it ended if it ended badly, else None."""
         try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-            work()
-            self._hold_signals()
+            try:
+                self._held = False
+                signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+                work()
+            finally:
+                self._hold_signals()
         except wire.LostError:
             raise
         except BaseException as error:
-            self._hold_signals()
+            self._hold_signals()  # again: a handler may have raised before it was done
             if _getpid() != self._pid:
                 traceback.print_exc()
                 _exit(1)
@@ -238,7 +248,10 @@ class _Subject:
 
     def _hold_signals(self) -> None:
         """Let none come until the scenario's code runs again: a handler of its that raises would do so in ours."""
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+        with contextlib.suppress(BaseException):  # one that came just before
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+            if not self._held:
+                self._mask, self._held = mask, True
 
     def _ending_of(self, error: BaseException) -> Ending:
         if isinstance(error, ScenarioError) or (isinstance(error, ModuleNotFoundError) and self._steps == 0):

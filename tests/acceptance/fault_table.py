@@ -281,7 +281,7 @@ BROKEN: tuple[Row, ...] = (
             "def late(*args): raise TimeoutError('too late')\n"
             "signal.signal(signal.SIGALRM, late)\n"
             "def step(i):\n"
-            "    signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)\n"
+            "    signal.setitimer(signal.ITIMER_REAL, 0.0003)\n"
         ),
         outcome="failed",
         ending="raised",
