@@ -304,6 +304,8 @@ def children(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
     if main is None or not main.grows("children.bytes") or main.grows("children.count"):
         return
     movement = main.movements["children.bytes"]
+    if movement.growth.low < policy.least_effect("children.bytes"):
+        return  # a worker's private pages come and go by hundreds of kilobytes: the interval must clear the least too
     if main.measured < policy.horizon("children.bytes"):
         yield Doubt(
             movement=movement, reason=f"{grew(movement)}: too short to tell from pages that a forked worker copies"

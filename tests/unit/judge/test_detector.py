@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from harness.judge.detector import judge
+from harness.judge.policy import DEFAULT
 from harness.model.allocation import SiteRecord
 from harness.model.expectation import Expectation
 from harness.model.recording import FaultRecord, Recording, SubjectRecord
@@ -288,6 +290,21 @@ def test_a_workers_memory_that_does_not_stop_leaks() -> None:
     verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
 
     assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
+
+
+def test_a_worker_whose_pages_only_drift_is_no_leak() -> None:
+    rng, wander = np.random.default_rng(3), 0.0
+    drifting = []
+    for value in line(STEPS, 1500):
+        drifting.append(value + wander)
+        wander = 0.97 * wander + rng.normal(0, 40_000)
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": drifting}
+
+    verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
+
+    growth = verdict.growth["children.bytes"]
+    assert growth.low < DEFAULT.least_effect("children.bytes") < growth.per_step
+    assert verdict.outcome != "leak"
 
 
 def test_a_single_allocation_is_told_with_its_step() -> None:
