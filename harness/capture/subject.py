@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import gc
@@ -34,6 +35,8 @@ WIRE_FD = 5000 if _hard_limit > 5000 or _hard_limit == resource.RLIM_INFINITY el
 
 # A scenario may put something else in their place, in passing (a mock) or for good.
 _getpid, _read, _exit = os.getpid, os.read, os._exit
+
+_TIDYING_S = 2.0
 
 _HELD = (  # those that programs have handlers or timers for
     signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGINT, signal.SIGTERM,
@@ -71,6 +74,7 @@ def _exit_code_of(subject: _Subject) -> int:
     try:
         try:
             subject.run()
+            _tidy_up()
         except wire.LostError:
             raise
         except BaseException:
@@ -79,6 +83,16 @@ def _exit_code_of(subject: _Subject) -> int:
     except wire.LostError:
         return wire.WIRE_LOST  # the parent, if it is still there, knows this code
     return 0
+
+
+def _tidy_up() -> None:
+    """Run what waits for the interpreter's end, which does not come: temporary folders are removed there, of loaders'
+    workers among others. It may take two seconds, then the kernel ends this process; nothing of it counts any more."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, _TIDYING_S)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()
 
 
 class _Reader:

@@ -194,6 +194,19 @@ def test_shared_memory_that_a_scenario_leaves_is_tidied_up(tmp_path: Path) -> No
     assert not (Path("/dev/shm") / (tmp_path / "name").read_text()).exists()
 
 
+def test_what_a_scenario_leaves_to_the_interpreters_end_is_done_even_if_it_never_ends(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text(
+        "import atexit, pathlib, tempfile\natexit.register(lambda: __import__('signal').pause())\n"
+        "folder = tempfile.TemporaryDirectory()\natexit.register(folder.cleanup)\n"
+        "pathlib.Path(__file__).with_name('name').write_text(folder.name)\ndef step(i): pass\n"
+    )
+
+    done = harness("run", "leaves.py", "--steps", "2", "--warmup", "0", "--format", "json", cwd=tmp_path)
+
+    assert not Path((tmp_path / "name").read_text()).exists()
+    assert [run["ending"]["status"] for run in json.loads(done.stdout)["runs"]] == ["ok"]
+
+
 def test_killing_the_server_leaves_no_orphan_and_the_other_results(tmp_path: Path) -> None:
     running, processes = started_endless_run(tmp_path, "--format", "json")
 

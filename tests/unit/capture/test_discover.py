@@ -360,3 +360,7 @@ def test_what_is_too_large_for_a_source_is_not_even_read() -> None:
         file.truncate(1 << 40)
 
     assert refusal("video.py").message == "video.py: 1048576 MiB is too large for a scenario"
+
+
+def test_a_name_that_is_longer_than_any_file_may_bear_is_a_problem() -> None:
+    assert "no such file, folder or bundled scenario" in refusal("x" * 5000).message
