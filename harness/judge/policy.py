@@ -204,7 +204,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             return self.least_blocks_per_step
         if metric in ("fds", "threads", "children.count", "leak.tensors", "graph.nodes"):
             return self.least_count_per_step
-        if metric.startswith("rss.") or metric in ("mapped.private", "shm.bytes", "children.bytes", "device.outside"):
+        if metric.startswith(("rss.", "children.")) or metric in ("mapped.private", "shm.bytes", "device.outside"):
             return self.least_rss_per_step
         return self.least_bytes_per_step
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from harness.judge.detector import judge
-from harness.judge.policy import DEFAULT
 from harness.model.allocation import SiteRecord
 from harness.model.expectation import Expectation
 from harness.model.recording import FaultRecord, Recording, SubjectRecord
@@ -284,27 +282,32 @@ def test_a_workers_copied_pages_stop_and_are_copy_on_write() -> None:
     assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
 
 
-def test_a_workers_memory_that_does_not_stop_leaks() -> None:
-    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": line(STEPS, 400_000)}
+def with_workers(unique: Sequence[float], resident: Sequence[float]) -> Verdict:
+    """One worker, whose memory of its own and whose resident pages move so."""
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": unique, "children.resident": resident}
+    every = dict.fromkeys(("children.count", "children.bytes", "children.resident"), 4)
+    return judge(recording(subject("plain", grown, every=every)))
 
-    verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
+
+def test_a_worker_that_keeps_what_it_allocates_leaks() -> None:
+    verdict = with_workers(line(STEPS, 400_000), resident=line(STEPS, 380_000))
 
     assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
 
 
-def test_a_worker_whose_pages_only_drift_is_no_leak() -> None:
-    rng, wander = np.random.default_rng(3), 0.0
-    drifting = []
-    for value in line(STEPS, 1500):
-        drifting.append(value + wander)
-        wander = 0.97 * wander + rng.normal(0, 40_000)
-    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": drifting}
+def test_a_worker_whose_pages_are_copied_to_the_end_is_no_leak() -> None:
+    """Seen with a clean DataLoader: 2.4 KiB a step for 800 steps, with an interval as narrow as a leak's."""
+    verdict = with_workers(line(STEPS, 4096), resident=flat(STEPS))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
+
+
+def test_a_workers_growth_without_a_second_witness_is_left_open() -> None:
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": line(STEPS, 400_000)}
 
     verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
 
-    growth = verdict.growth["children.bytes"]
-    assert growth.low < DEFAULT.least_effect("children.bytes") < growth.per_step
-    assert verdict.outcome != "leak"
+    assert verdict.outcome == "inconclusive"
 
 
 def test_a_single_allocation_is_told_with_its_step() -> None:
