@@ -23,8 +23,8 @@ def bundled_path(name: str, folder: Path) -> str | None:
     """The file in *folder* that ``held_reference`` or ``scenarios/held_reference.py`` (as reports show it) means,
     from any working directory; None where there is none."""
     stem = name.removeprefix("scenarios/").removesuffix(".py")
-    candidate = folder / f"{stem}.py"
-    return str(candidate) if stem.isidentifier() and candidate.is_file() else None
+    candidate = os.path.join(folder, f"{stem}.py")
+    return candidate if stem.isidentifier() and os.path.isfile(candidate) else None
 
 
 def near_names(path: str, folder: Path) -> tuple[str, ...]:

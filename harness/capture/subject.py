@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import gc
@@ -34,6 +35,8 @@ WIRE_FD = 5000 if _hard_limit > 5000 or _hard_limit == resource.RLIM_INFINITY el
 
 # A scenario may put something else in their place, in passing (a mock) or for good.
 _getpid, _read, _exit = os.getpid, os.read, os._exit
+
+_TIDYING_S = 2.0
 
 _HELD = (  # those that programs have handlers or timers for
     signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGINT, signal.SIGTERM,
@@ -71,6 +74,7 @@ def _exit_code_of(subject: _Subject) -> int:
     try:
         try:
             subject.run()
+            _tidy_up()
         except wire.LostError:
             raise
         except BaseException:
@@ -79,6 +83,16 @@ def _exit_code_of(subject: _Subject) -> int:
     except wire.LostError:
         return wire.WIRE_LOST  # the parent, if it is still there, knows this code
     return 0
+
+
+def _tidy_up() -> None:
+    """Run what waits for the interpreter's end, which does not come: temporary folders are removed there, of loaders'
+    workers among others. It may take two seconds, then the kernel ends this process; nothing of it counts any more."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, _TIDYING_S)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()
 
 
 class _Reader:
@@ -97,6 +111,8 @@ class _Reader:
                 os.set_blocking(self._fd, True)
                 continue
             except OSError as error:
+                if error.errno is None:
+                    raise  # not the system: a signal handler of the scenario's raised a TimeoutError
                 raise wire.LostError(str(error)) from error
             if not data:
                 raise wire.LostError("the other end is closed")
@@ -111,6 +127,7 @@ class _Subject:
         self._reader = reader
         self._pid = _getpid()
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._held = False
         self._started = False
         self._faults: list[FaultRecord] = []
         self._observers: list[Any] = []
@@ -143,7 +160,11 @@ class _Subject:
     def _send(self, message: wire.Message) -> None:
         if _getpid() != self._pid:
             _exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
-        wire.send(WIRE_FD, message)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)  # a handler that raises would leave half a message
+        try:
+            wire.send(WIRE_FD, message)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _load(self) -> None:
         self._scenario = load(self._job.path, self._job.name, self._job.variant)
@@ -230,13 +251,16 @@ class _Subject:
     def _guarded(self, work: Callable[[], object]) -> Ending | None:
         """Run the scenario's code; how it ended if it ended badly, else None."""
         try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-            work()
-            self._hold_signals()
+            try:
+                self._held = False
+                signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+                work()
+            finally:
+                self._hold_signals()
         except wire.LostError:
             raise
         except BaseException as error:
-            self._hold_signals()
+            self._hold_signals()  # again: a handler may have raised before it was done
             if _getpid() != self._pid:
                 traceback.print_exc()
                 _exit(1)
@@ -248,7 +272,10 @@ class _Subject:
 
     def _hold_signals(self) -> None:
         """Let none come until the scenario's code runs again: a handler of its that raises would do so in ours."""
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+        with contextlib.suppress(BaseException):  # one that came just before
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+            if not self._held:
+                self._mask, self._held = mask, True
 
     def _ending_of(self, error: BaseException) -> Ending:
         if isinstance(error, ScenarioError) or (isinstance(error, ModuleNotFoundError) and self._steps == 0):

@@ -215,6 +215,8 @@ def send(fd: int, message: Message) -> None:
         except BlockingIOError:  # the scenario has set every descriptor so
             os.set_blocking(fd, True)
         except OSError as error:
+            if error.errno is None:
+                raise  # not the system: a signal handler of the scenario's raised a TimeoutError
             raise LostError(str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""The processes that the subject started, and the memory that only they have."""
+"""The processes that the subject started, and their memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ _MOST = 32
 
 
 class Children:
-    """Number of descendants, and their unique memory (USS): a forked worker's resident pages are mostly its
-    parent's, and only USS shows the ones that it copied by touching them."""
+    """Number of descendants, the memory that only they have (USS), and their resident anonymous pages.
+
+    A forked worker's resident pages are mostly its parent's, and only USS tells which are its own. It rises when the
+    worker copies a page by touching it, and also when the *parent* does, for then the old page is the worker's alone.
+    Both leave the resident pages as many as they were: what the worker allocates itself adds to them.
+    """
 
     name = "children"
-    metrics = ("children.count", "children.bytes")
+    metrics = ("children.count", "children.bytes", "children.resident")
     every = 4
 
     def __init__(self) -> None:
@@ -30,11 +34,15 @@ class Children:
         children = self._process.children(recursive=True)
         into["children.count"] = len(children)
         if len(children) <= _MOST:
-            into["children.bytes"] = sum(_unique_bytes(child) for child in children)
+            memory = [_memory(child) for child in children]
+            into["children.bytes"] = sum(unique for unique, _ in memory)
+            into["children.resident"] = sum(anonymous for _, anonymous in memory)
 
 
-def _unique_bytes(child: psutil.Process) -> int:
+def _memory(child: psutil.Process) -> tuple[int, int]:
+    """Unique and resident anonymous bytes."""
     try:
-        return int(child.memory_full_info().uss)
+        info = child.memory_full_info()
     except (psutil.Error, OSError):
-        return 0  # it ended between the listing and the reading, so it has no memory now
+        return 0, 0  # it ended between the listing and the reading, so it has no memory now
+    return int(info.uss), int(info.rss - getattr(info, "shared", 0))

@@ -6,7 +6,8 @@ from statistics import median
 
 from harness.judge.assessment import Assessment, Evidence
 from harness.judge.policy import Policy
-from harness.judge.wording import stopped, title
+from harness.judge.witnesses import agrees
+from harness.judge.wording import grew, stopped, title
 from harness.model.verdict import LookAlike
 from harness.units import format_bytes
 
@@ -60,11 +61,15 @@ def page_cache(evidence: Evidence, policy: Policy) -> LookAlike | None:
 
 
 def copied_pages(evidence: Evidence, policy: Policy) -> LookAlike | None:
-    """A forked worker's own memory grew, the number of workers did not, and it stopped: copied pages of its parent."""
+    """A forked worker's own memory grew, the number of workers did not, and either it stopped, or its resident pages
+    stayed as many: copied pages of its parent."""
     main = evidence.main
     memory = main.find("children.bytes") if main is not None else None
     count = main.find("children.count") if main is not None else None
-    if main is None or memory is None or count is None or count.growth.trend != "flat" or memory.grows:
+    if main is None or memory is None or count is None or count.growth.trend != "flat":
+        return None
+    resident = main.find("children.resident")
+    if memory.grows and (resident is None or agrees(resident, memory, policy)):
         return None
     rise = _rise(main, "children.bytes", main.subject.warmup_steps - 1)
     if rise is None or rise < policy.worth_telling_rss_bytes or memory.rises < policy.least_rises:
@@ -72,8 +77,8 @@ def copied_pages(evidence: Evidence, policy: Policy) -> LookAlike | None:
     return LookAlike(
         look_alike="copy_on_write",
         bytes=int(rise),
-        evidence=f"{stopped(memory)}, with the same number of processes: they copied pages of their parent that they "
-        "touched",
+        evidence=f"{grew(memory) if memory.grows else stopped(memory)}, with the same number of processes: they share "
+        "fewer pages with their parent, since one of the two wrote to them",
     )
 
 

@@ -11,7 +11,7 @@ from harness.judge.policy import Policy
 from harness.model.metric import metric as metric_of
 from harness.model.series import Growth, Series, Trend
 from harness.stats.noise import local_noise
-from harness.stats.slowing import slowing
+from harness.stats.slowing import filling_time_ratio, slowing
 from harness.stats.steadiness import forward_share, one_way_share
 from harness.stats.trend import RobustTrend, rising_probability, robust_trend
 from harness.stats.windows import Numbers, block_medians, peaks_rising
@@ -100,10 +100,17 @@ def movement_of(metric: str, steps: Sequence[int], values: Sequence[float], poli
     if found.growth.trend == "bounded" and found.span >= 2 * policy.least_tail_steps:
         late = x >= x[0] + found.span / 2
         tail = movement_of(metric, [int(s) for s in x[late]], y[late].tolist(), policy)
-        dying = slowing(x[late], y[late])
-        if tail.grows and not (dying.p <= policy.tail_slowing_p and dying.end_share <= policy.exact_slowing_share):
+        if tail.grows and not _dies_away(x, y, late, policy):
             return replace(tail, after_fill=True)
     return found
+
+
+def _dies_away(x: Numbers, y: Numbers, late: Numbers, policy: Policy) -> bool:
+    """The first half is a fill that died away, or the second half still does: then its growth is the fill's end."""
+    end = slowing(x[late], y[late])
+    if end.p <= policy.tail_slowing_p and end.end_share <= policy.exact_slowing_share:
+        return True
+    return filling_time_ratio(x[~late], y[~late]) > policy.straight_fill_ratio
 
 
 def _still(metric: str, unit: str, x: Numbers) -> Movement:

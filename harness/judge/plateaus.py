@@ -123,8 +123,7 @@ def _filled(evidence: Evidence, policy: Policy) -> Movement | None:
 
 
 def _is_fill(movement: Movement, policy: Policy) -> bool:
-    several = movement.rises > 1 and movement.largest_rise <= policy.single_share * movement.rise
-    return movement.growth.trend == "bounded" and several
+    return movement.growth.trend == "bounded" and movement.largest_rise <= policy.single_share * movement.rise
 
 
 def _readers(evidence: Evidence, metric: str) -> tuple[Assessment, ...]:

@@ -112,13 +112,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     least_tail_steps: int = 200
     tail_slowing_p: float = 0.1
-    """A slow leak behind a large fill is looked for in the second half, if that is so long, and is none where it seems
-    to slow down: a cache of random keys has a long end."""
+    straight_fill_ratio: float = 2.2
+    """A slow leak behind a large fill is looked for in the second half, if that is so long. It is none where that half
+    seems to slow down, or where the fill before it died away (2.4 and more; a straight one has 1.9): a cache of random
+    keys has a long end."""
 
-    slowing_p: float = 0.002
+    slowing_p: float = 0.005
     slowing_share: float = 0.8
     """Growth that dies away: rates that fall steadily, to this share or less. A fill of 400 random keys is at 0.4 after
-    400 steps, one of 1,000 at 0.7; a straight line gives so steady a fall by chance in 1 of 500."""
+    400 steps, one of 1,000 at 0.7; a straight line gives so steady a fall by chance in 1 of 200."""
 
     agreeing_share: float = 0.25
     agreeing_p: float = 0.05
@@ -202,7 +204,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             return self.least_blocks_per_step
         if metric in ("fds", "threads", "children.count", "leak.tensors", "graph.nodes"):
             return self.least_count_per_step
-        if metric.startswith("rss.") or metric in ("mapped.private", "shm.bytes", "children.bytes", "device.outside"):
+        if metric.startswith(("rss.", "children.")) or metric in ("mapped.private", "shm.bytes", "device.outside"):
             return self.least_rss_per_step
         return self.least_bytes_per_step
 

@@ -16,7 +16,7 @@ __all__ = ["go_on", "open_question"]
 
 _COUNTS = ("children.count", "threads", "fds")
 _TENSORS = ("leak.bytes", "leak.tensors")
-_MEMORY = ("heap.used", "python.bytes", "python.blocks", "shm.bytes", "rss.shared", "children.bytes", OUTSIDE_HEAP)
+_MEMORY = ("heap.used", "python.bytes", "python.blocks", "shm.bytes", "rss.shared", "children.bytes")
 _DEVICE = ("device.allocated", "device.reserved", "device.outside")
 
 
@@ -40,13 +40,24 @@ def open_question(assessment: Assessment, policy: Policy) -> str | None:
         return None  # more of what cannot be judged helps nobody
     if any(assessment.grows(m) and measured >= policy.horizon(m) for m in _COUNTS):
         return None  # a process costs tens of MB: once it is a leak, no more of them
-    if measured >= policy.checkpoints[-1]:
+    if measured >= policy.checkpoints[-1] or _decided(assessment, policy):
         return None
     for movement in _watched(assessment, policy):  # one by one: the first open question is enough
         question = _question(movement, measured, policy)
         if question is not None:
             return question
     return _too_early_to_call_flat(assessment, policy)
+
+
+def _decided(assessment: Assessment, policy: Policy) -> bool:
+    """Some memory grew beyond the horizon and does not slow down: what else moves a little is worth no more steps."""
+    if assessment.measured < policy.general_horizon:
+        return False
+    leading = (
+        *map(assessment.find, (*_TENSORS, "heap.used", "python.bytes")),
+        *(s.leading for s in assessment.growing_sites),
+    )
+    return any(m is not None and _question(m, assessment.measured, policy) is None and m.grows for m in leading)
 
 
 def _watched(assessment: Assessment, policy: Policy) -> Iterator[Movement]:
@@ -56,6 +67,15 @@ def _watched(assessment: Assessment, policy: Policy) -> Iterator[Movement]:
     if assessment.subject.role == "uncollected" and fell_back(assessment, policy):
         return
     yield from (m for m in map(assessment.find, metrics) if m is not None)
+    resident = assessment.find("rss.anon")
+    plain = assessment.subject.role != "ledger"
+    if (
+        plain
+        and OUTSIDE_HEAP in assessment.movements
+        and resident is not None
+        and (resident.grows or resident.doubtful)
+    ):
+        yield assessment.movements[OUTSIDE_HEAP]  # threads' arenas move it; without resident pages it is no leak
     for site in assessment.sites:
         yield from (site.storages, site.bytes)
 

@@ -299,17 +299,24 @@ def mapped(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
 
 
 def children(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
-    """The descendants' own memory. Copied pages of a fork stop at the parent's size; this did not stop."""
+    """The descendants' own memory grows, and so do their resident pages: copied pages of a fork leave those as many."""
     main = evidence.main
     if main is None or not main.grows("children.bytes") or main.grows("children.count"):
         return
     movement = main.movements["children.bytes"]
+    resident = main.find("children.resident")
+    if resident is not None and not agrees(resident, movement, policy):
+        return  # told as copy_on_write
     if main.measured < policy.horizon("children.bytes"):
         yield Doubt(
             movement=movement, reason=f"{grew(movement)}: too short to tell from pages that a forked worker copies"
         )
         return
-    yield Claim(movement=movement, reasons=(grew(movement), "and did not stop, as copying a parent's pages would"))
+    if resident is None:
+        yield Doubt(movement=movement, reason=f"{grew(movement)}, and their resident pages were not read")
+        return
+    agreed = f"it is memory of their own: their resident pages grew {rate(resident.growth.per_step, 'bytes')}"
+    yield Claim(movement=movement, reasons=(grew(movement), agreed))
 
 
 def device(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:

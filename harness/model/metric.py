@@ -64,6 +64,13 @@ METRICS: tuple[Metric, ...] = (
         "memory that only the descendants have (USS)",
         "pages they share with the subject",
     ),
+    _m(
+        "children.resident",
+        "bytes",
+        False,
+        "resident anonymous pages of the descendants",
+        "which of them are only theirs",
+    ),
     _m("device.allocated", "bytes", True, "device bytes in tensors", "device memory outside torch"),
     _m("device.reserved", "bytes", True, "device bytes held by torch's cache", "device memory outside torch"),
     _m("device.outside", "bytes", False, "device bytes outside torch's cache", "which process took them"),

@@ -9,7 +9,7 @@ import numpy as np
 from harness.stats.trend import rising_probability
 from harness.stats.windows import Numbers, block_medians
 
-__all__ = ["Slowing", "slowing"]
+__all__ = ["Slowing", "filling_time_ratio", "slowing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,3 +33,16 @@ def slowing(x: Numbers, y: Numbers, *, pieces: int = 12) -> Slowing:
     tilt, start = np.polyfit(np.arange(len(rates)), rates, 1)
     end = start + tilt * (len(rates) - 1)
     return Slowing(p=rising_probability(-rates), end_share=float(end / start) if start > 0 else 1.0)
+
+
+def filling_time_ratio(x: Numbers, y: Numbers) -> float:
+    """The time until 95 % of the rise over the time until half of it: how a fill ended.
+
+    1.9 for a straight fill, however long it stood still afterwards; ln 20 / ln 2 = 4.3 for one that dies away, 2.4 if
+    it is cut off after one time constant; 1 for a jump. 1.0 where nothing rose.
+    """
+    risen = np.maximum.accumulate(y) - y[0]
+    if risen[-1] <= 0:
+        return 1.0
+    half, most = (float(x[np.argmax(risen >= share * risen[-1])] - x[0]) for share in (0.5, 0.95))
+    return most / half if half > 0 else 1.0

@@ -180,3 +180,63 @@ def test_ctrl_c_reports_what_is_done_and_takes_everything_down(tmp_path: Path) -
     assert report["interrupted"] is True
     assert done == {("good", "stable", "ok"), ("with_descendants", "failed", "interrupted")}
     assert alive == []
+
+
+def test_shared_memory_that_a_scenario_leaves_is_tidied_up(tmp_path: Path) -> None:
+    (tmp_path / "shares.py").write_text(
+        "import pathlib\nfrom multiprocessing import shared_memory\n"
+        "shared = shared_memory.SharedMemory(create=True, size=4096)\n"
+        "pathlib.Path(__file__).with_name('name').write_text(shared.name)\ndef step(i): pass\n"
+    )
+
+    harness("run", "shares.py", "--steps", "2", "--warmup", "0", cwd=tmp_path)
+
+    assert not (Path("/dev/shm") / (tmp_path / "name").read_text()).exists()
+
+
+def test_what_a_scenario_leaves_to_the_interpreters_end_is_done_even_if_it_never_ends(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text(
+        "import atexit, pathlib, tempfile\natexit.register(lambda: __import__('signal').pause())\n"
+        "folder = tempfile.TemporaryDirectory()\natexit.register(folder.cleanup)\n"
+        "pathlib.Path(__file__).with_name('name').write_text(folder.name)\ndef step(i): pass\n"
+    )
+
+    done = harness("run", "leaves.py", "--steps", "2", "--warmup", "0", "--format", "json", cwd=tmp_path)
+
+    assert not Path((tmp_path / "name").read_text()).exists()
+    assert [run["ending"]["status"] for run in json.loads(done.stdout)["runs"]] == ["ok"]
+
+
+def test_killing_the_server_leaves_no_orphan_and_the_other_results(tmp_path: Path) -> None:
+    running, processes = started_endless_run(tmp_path, "--format", "json")
+
+    processes[1].kill()
+    stdout, _ = running.communicate(timeout=120)
+
+    done = {(run["scenario"], run["outcome"], run["ending"]["status"]) for run in json.loads(stdout)["runs"]}
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert running.returncode == 1
+    assert done == {("good", "stable", "ok"), ("with_descendants", "failed", "killed")}
+    assert alive == []
+
+
+@pytest.mark.slow
+def test_a_stopped_server_is_given_up_on_and_leaves_no_orphan(tmp_path: Path) -> None:
+    running, processes = started_endless_run(tmp_path, "--format", "json")
+
+    processes[1].suspend()
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=280)
+
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert running.returncode == 2
+    assert {run["scenario"] for run in json.loads(stdout)["runs"]} == {"good", "with_descendants"}
+    assert alive == []
+
+
+def test_a_timeout_of_years_is_one(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text("def step(i): pass\n")
+
+    done = harness("run", "good.py", "--steps", "2", "--warmup", "0", "--timeout", "1e9", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr

@@ -1,8 +1,9 @@
 """The detector's own error rates, on seeded programs that go through the whole judgement, checkpoints and all.
 
 At least 2,000 clean and 2,000 leaking ones, spread evenly over the families of :mod:`tests.quality.families`. The
-seeds are fixed, so a failure is a change of the judgement and never chance; ``python -m tests.quality.error_rates``
-prints the table by family.
+seeds are fixed, so a failure is a change of the judgement and never chance, and they are others than those that the
+thresholds were tuned on (below 40,000): the families are the same, so the rates hold for programs of these kinds.
+``python -m tests.quality.error_rates`` prints the table by family, with kinds for which nothing is promised.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from tests.quality.families import CLEAN, LEAKING
 pytestmark = pytest.mark.slow
 
 LEAST_PROGRAMS = 2000
+FIRST_SEED = 7_000_000
 
 
 def _rate(name: str, *, leaking: bool, programs: int) -> Rate:
-    return measure((LEAKING if leaking else CLEAN)[name], leaking=leaking, programs=programs)
+    return measure((LEAKING if leaking else CLEAN)[name], leaking=leaking, programs=programs, first_seed=FIRST_SEED)
 
 
 def rates(*, leaking: bool) -> dict[str, Rate]:

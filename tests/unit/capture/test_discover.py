@@ -12,6 +12,7 @@ import pytest
 from harness.capture import discover as discover_module
 from harness.capture.discover import discover
 from harness.capture.scenario_file import ScenarioFile
+from harness.errors import UsageError
 from harness.model.expectation import Expectation
 from harness.model.report import Problem
 
@@ -337,3 +338,29 @@ def test_the_real_bundled_folder_is_found_without_importing_it() -> None:
     folder, imported = run.stdout.splitlines()
     assert (Path(folder) / "held_reference.py").is_file()
     assert imported == "[]"
+
+
+def test_a_working_directory_that_was_removed_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    with pytest.raises(UsageError, match="the folder that you are in was removed"):
+        discover([])
+
+
+def test_a_file_of_megabytes_is_looked_through_and_not_parsed() -> None:
+    write("huge.py", "def step(i): ...\nasync def fixed_step(i): ...\n" + "x = (\n" * (1 << 20))
+
+    assert one("huge.py").variants == ("step", "fixed_step")
+
+
+def test_what_is_too_large_for_a_source_is_not_even_read() -> None:
+    with open("video.py", "wb") as file:
+        file.truncate(1 << 40)
+
+    assert refusal("video.py").message == "video.py: 1048576 MiB is too large for a scenario"
+
+
+def test_a_name_that_is_longer_than_any_file_may_bear_is_a_problem() -> None:
+    assert "no such file, folder or bundled scenario" in refusal("x" * 5000).message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.capture.tail import Tail
+from harness.capture.tail import Tail, middle_out
 
 
 def test_a_short_output_is_kept_whole() -> None:
@@ -42,3 +42,8 @@ def test_bytes_that_are_no_text_do_not_stop_the_report() -> None:
     tail.feed(b"caf\xe9 \xff")
 
     assert "caf" in tail.text()
+
+
+def test_of_a_long_text_the_middle_is_left_out_and_counted() -> None:
+    assert middle_out("abcdefgh", 8) == "abcdefgh"
+    assert middle_out("abcdefghi", 4) == "ab\n[... 5 characters left out ...]\nhi"

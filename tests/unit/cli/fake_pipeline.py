@@ -22,7 +22,9 @@ class FakePipeline:
         recordings: Sequence[Recording] = (),
         error: BaseException | None = None,
         interrupted: bool = False,
+        errors: Sequence[Problem] = (),
     ) -> None:
+        self.errors = errors
         self.runs, self.recordings, self.error, self.interrupted = runs, recordings, error, interrupted
         self.asked: list[ScenarioFile] = []
         self.options = RunOptions()
@@ -50,4 +52,4 @@ class FakePipeline:
             assert save is not None, "recordings are kept only where somebody asked for them"
             save(recording)
         progress.end()
-        return a_report(*runs, problems=tuple(problems), interrupted=self.interrupted)
+        return a_report(*runs, problems=tuple(problems), errors=tuple(self.errors), interrupted=self.interrupted)

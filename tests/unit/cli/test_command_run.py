@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from harness import pipeline
-from harness.errors import CaptureError
+from harness.errors import CaptureError, UsageError
+from harness.model.report import Problem
 from harness.output import read_report
 from harness.pipeline import RunOptions
 from tests.report_builder import a_leak, a_recording, a_run
@@ -238,3 +240,34 @@ def test_strictness_is_asked_for_by_option(harness: Any, faked: Any) -> None:
     faked(a_leak(outcome="inconclusive", findings=()))
 
     assert harness("run", "train.py", "--inconclusive", "fail").code == 10
+
+
+def test_a_stdout_that_is_full_does_not_cost_what_out_keeps(
+    work: Path, harness: Any, faked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faked()
+    monkeypatch.setattr("harness.cli.printing.print_result", Mock(side_effect=UsageError("stdout: full")))
+
+    code, _, err = harness("run", "train.py", "--out", "kept")
+
+    assert code == 4
+    assert "stdout: full" in err
+    assert read_report(work / "kept").runs
+
+
+@pytest.mark.parametrize("option", ["--steps", "--warmup"])
+def test_a_number_of_steps_that_no_integer_holds_is_wrong_usage(option: str, harness: Any) -> None:
+    code, _, err = harness("run", "train.py", option, "1" + 30 * "0")
+
+    assert code == 4
+    assert "is not in the range" in err
+
+
+def test_a_failure_of_the_tool_is_printed_with_what_was_measured_and_exits_3(harness: Any, faked: Any) -> None:
+    faked(a_run("tidy"), errors=(Problem(target="train.py::step", message="broke:\nTraceback", help="Report it."),))
+
+    code, out, err = harness("run", "train.py", "--format", "json")
+
+    assert code == 3
+    assert [run["scenario"] for run in json.loads(out)["runs"]] == ["tidy"]
+    assert "harness: train.py::step: broke:" in err

@@ -32,6 +32,7 @@ UNRUN = a_run("unrun", outcome="failed", as_expected=False, started=False)
         (a_report(), {}, 5),
         (a_report(UNRUN), {}, 4),
         (a_report(a_run(), problems=(PROBLEM,)), {}, 4),
+        (a_report(a_run(), errors=(PROBLEM,)), {}, 3),
         (a_report(interrupted=True), {}, 2),
         (a_report(STOPPED, interrupted=True), {}, 2),
     ],
@@ -43,6 +44,7 @@ def test_each_report_has_its_code(report: Report, strict: dict[str, Any], code: 
 @pytest.mark.parametrize(
     ("report", "code"),
     [
+        (a_report(a_leak(), UNRUN, problems=(PROBLEM,), errors=(PROBLEM,), interrupted=True), 3),
         (a_report(a_leak(), UNSURE, UNRUN, problems=(PROBLEM,), interrupted=True), 4),
         (a_report(a_leak(), UNSURE, interrupted=True), 2),
         (a_report(a_leak(), UNSURE), 1),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -167,3 +169,37 @@ def test_the_width_is_the_terminals_and_a_file_gets_100(monkeypatch: pytest.Monk
 
     assert printing.width(Terminal(True)) == 88  # type: ignore[arg-type] # all it asks for is isatty
     assert printing.width(Terminal(False)) == 100  # type: ignore[arg-type] # all it asks for is isatty
+
+
+def shell(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = command.replace("harness", f"{shlex.quote(sys.executable)} -m harness.cli.main")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=cwd, env=environment, check=False
+    )
+
+
+@pytest.mark.parametrize("command", ["harness list", "harness list --format json", "harness --help"])
+def test_a_closed_stdout_takes_what_is_printed_and_no_traceback_comes(command: str) -> None:
+    done = shell(f"{command} >&-")
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_stderr_does_not_send_errors_to_stdout() -> None:
+    done = shell("harness list nowhere.py --format json 2>&-")
+
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["scenarios"] == []
+
+
+def test_a_full_stdout_is_an_error_that_says_so() -> None:
+    done = shell("harness list >/dev/full")
+
+    assert done.returncode == 4
+    assert done.stderr.startswith("harness: stdout: cannot be written: No space left on device\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_stderr_changes_no_exit_code() -> None:
+    assert shell("harness list --no-such-option 2>/dev/full").returncode == 4

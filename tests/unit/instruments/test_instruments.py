@@ -136,6 +136,7 @@ def test_a_child_is_counted_with_the_memory_that_only_it_has() -> None:
 
     assert after["children.count"] - before["children.count"] == 1
     assert after["children.bytes"] - before["children.bytes"] > 50_000_000
+    assert after["children.resident"] - before["children.resident"] > 50_000_000
 
 
 class FakeBackend(SimpleNamespace):

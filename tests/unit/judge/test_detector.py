@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from harness.judge.assessment import assess
 from harness.judge.detector import judge
+from harness.judge.movements import OUTSIDE_HEAP
+from harness.judge.policy import DEFAULT
 from harness.model.allocation import SiteRecord
 from harness.model.expectation import Expectation
 from harness.model.recording import FaultRecord, Recording, SubjectRecord
@@ -114,7 +117,17 @@ def test_one_tensor_that_is_replaced_by_a_longer_one_each_step_leaks() -> None:
 
     verdict = judge(recording(plain(heap_used=line(STEPS, 4096)), followed(longer)))
 
-    assert (verdict.outcome, metrics(verdict)) == ("leak", ["leak.bytes"])
+    assert verdict.outcome == "leak"
+    assert [(s.metric, s.site) for s in verdict.suspects] == [("leak.bytes", longer)]
+
+
+def test_a_ring_buffer_of_various_sizes_is_no_leak_while_its_bytes_wander_up() -> None:
+    sizes = [4096.0 * (100 + k // 2 + 37 * (k % 2)) for k in range(STEPS + 1)]
+    ring = site(sizes, storages=flat(STEPS, 100), oldest=list(range(-1, STEPS)))
+
+    verdict = judge(recording(plain(heap_used=sizes), followed(ring)))
+
+    assert verdict.outcome == "stable"
 
 
 def test_survivors_under_the_ledger_alone_are_doubted() -> None:
@@ -185,6 +198,13 @@ def test_two_independent_leaks_give_two_suspects() -> None:
     assert metrics(verdict) == ["leak.bytes", "python.bytes"]
 
 
+def test_the_objects_around_a_tensor_are_no_second_suspect() -> None:
+    tensors = site(line(STEPS, 131_072, start=0), storages=line(STEPS, 1, start=0))
+    grown = plain(heap_used=line(STEPS, 132_000), python_bytes=line(STEPS, 2000), python_blocks=line(STEPS, 20))
+
+    assert metrics(judge(recording(grown, followed(tensors)))) == ["leak.bytes"]
+
+
 def test_the_heap_of_tensors_is_no_second_suspect() -> None:
     tensors = site(line(STEPS, 131_072, start=0), storages=line(STEPS, 1, start=0))
     grown = plain(heap_used=line(STEPS, 140_000), rss_anon=line(STEPS, 150_000))
@@ -241,15 +261,20 @@ def test_memory_mapped_and_touched_beside_the_heap_leaks() -> None:
 
 
 def test_thread_stacks_are_not_memory_mapped_beside_the_heap() -> None:
-    grown = plain(mapped_private=line(STEPS, 8 * MIB), threads=line(STEPS, 1), rss_anon=line(STEPS, 8 * MIB))
+    stacks = plain(mapped_private=line(STEPS, 8 * MIB), threads=line(STEPS, 1), rss_anon=line(STEPS, 8 * MIB))
 
-    assert metrics(judge(recording(grown))) == ["threads"]
+    assert assess(stacks, DEFAULT).movements[OUTSIDE_HEAP].rise == 0
+    assert metrics(judge(recording(stacks))) == ["threads"]
 
 
 def test_file_pages_are_page_cache() -> None:
     verdict = judge(recording(plain(rss_file=line(STEPS, 524_288)), followed()))
 
     assert (verdict.outcome, classes(verdict)) == ("stable", ["page_cache"])
+
+
+def test_a_library_that_is_loaded_late_is_no_page_cache() -> None:
+    assert classes(judge(recording(plain(rss_file=jumps(STEPS, 60)), followed()))) == []
 
 
 def test_shared_memory_that_this_process_touched_leaks() -> None:
@@ -282,12 +307,32 @@ def test_a_workers_copied_pages_stop_and_are_copy_on_write() -> None:
     assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
 
 
-def test_a_workers_memory_that_does_not_stop_leaks() -> None:
+def with_workers(unique: Sequence[float], resident: Sequence[float]) -> Verdict:
+    """One worker, whose memory of its own and whose resident pages move so."""
+    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": unique, "children.resident": resident}
+    every = dict.fromkeys(("children.count", "children.bytes", "children.resident"), 4)
+    return judge(recording(subject("plain", grown, every=every)))
+
+
+def test_a_worker_that_keeps_what_it_allocates_leaks() -> None:
+    verdict = with_workers(line(STEPS, 400_000), resident=line(STEPS, 380_000))
+
+    assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
+
+
+def test_a_worker_whose_pages_are_copied_to_the_end_is_no_leak() -> None:
+    """Seen with a clean DataLoader: 2.4 KiB a step for 800 steps, with an interval as narrow as a leak's."""
+    verdict = with_workers(line(STEPS, 4096), resident=flat(STEPS))
+
+    assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
+
+
+def test_a_workers_growth_without_a_second_witness_is_left_open() -> None:
     grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": line(STEPS, 400_000)}
 
     verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
 
-    assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
+    assert verdict.outcome == "inconclusive"
 
 
 def test_a_single_allocation_is_told_with_its_step() -> None:

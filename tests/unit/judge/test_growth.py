@@ -130,8 +130,9 @@ def test_the_end_of_a_fill_with_random_keys_is_no_leak_behind_it() -> None:
     assert (found.slowing, found.after_fill) == (True, False)
 
 
-def test_a_leak_that_starts_late_is_worth_more_steps() -> None:
-    values = [5e7 + 3000 * max(0, k - 100) for k in range(129)]
+@pytest.mark.parametrize("per_step", [600, 3000])
+def test_a_leak_that_starts_late_is_worth_more_steps(per_step: float) -> None:
+    values = [5e7 + per_step * max(0, k - 100) for k in range(129)]
 
     found = moved("heap.used", values)
 
@@ -148,6 +149,6 @@ def test_rises_that_have_become_rare_are_no_growth_although_a_jump_came_late() -
 
 def test_a_random_walk_is_rarely_growth() -> None:
     rng = np.random.default_rng(7)
-    walks = [5e7 + np.cumsum(rng.normal(0, 1e5, 409)) for _ in range(100)]
+    walks = [5e7 + np.cumsum(rng.normal(0, 1e5, 409)) for _ in range(200)]
 
-    assert sum(moved("heap.used", walk.tolist()).grows for walk in walks) <= 6
+    assert sum(moved("heap.used", walk.tolist()).grows for walk in walks) <= 10

@@ -87,3 +87,10 @@ def test_too_few_steps_go_on_whatever_they_show() -> None:
 
 def test_a_subject_that_never_started_is_not_run_on() -> None:
     assert go_on(subject("plain", {}, started=False)) is None
+
+
+def test_a_leak_at_its_horizon_ends_the_run_although_something_small_is_still_open() -> None:
+    steps = DEFAULT.warmup_steps + 400
+    both = subject("plain", {"heap.used": line(steps, 60_000), "python.bytes": fills(steps, 380, 900)})
+
+    assert go_on(both) is None

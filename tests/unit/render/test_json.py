@@ -62,3 +62,12 @@ def test_the_names_that_users_depend_on_are_in_the_json() -> None:
 def test_every_format_renders() -> None:
     for name in FORMATS:
         assert render(a_full_report(), name).endswith("\n")
+
+
+def test_text_that_utf8_cannot_hold_is_written_as_an_escape_and_read_back() -> None:
+    report = a_report(a_run("a\ud800b", peak_bytes={"cpu\udcff": 3}))
+
+    again = codec.decode_report(codec.encode_report(report), origin="here")
+
+    assert again.runs[0].scenario == "a\\ud800b"
+    assert again.runs[0].peak_bytes == {"cpu\\udcff": 3}

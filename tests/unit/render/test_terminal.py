@@ -167,3 +167,12 @@ def test_an_interrupted_run_and_an_empty_one_say_so_last() -> None:
         "Interrupted: what follows is missing. The one run ended as expected.\n"
     )
     assert render(a_report()).endswith("Nothing was measured.\n")
+
+
+def test_a_failure_of_the_tool_is_shown_with_its_traceback() -> None:
+    broke = Problem(target="train.py::step", message="measuring failed:\nKeyError: \x1b[2J", help="Please report it.")
+
+    shown = render(a_report(a_run(), errors=(broke,)))
+
+    assert "✗ train.py::step: measuring failed:\n  KeyError: \\x1b[2J\n  Please report it.\n" in shown
+    assert shown.endswith("The one run ended as expected; measuring failed once.\n")

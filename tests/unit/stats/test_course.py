@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.stats.noise import local_noise
-from harness.stats.slowing import slowing
+from harness.stats.slowing import filling_time_ratio, slowing
 from harness.stats.steadiness import forward_share, one_way_share
 from harness.stats.warmup import settled_from
 from harness.stats.windows import block_medians, blocks, peaks_rising
@@ -92,3 +92,10 @@ def test_what_comes_back_goes_no_way() -> None:
     assert one_way_share(STEPS) == 1
     assert one_way_share(np.array([0.0, 5, 0])) == 0
     assert one_way_share(np.ones(9)) == 0
+
+
+def test_a_straight_fill_and_one_that_dies_away_end_differently() -> None:
+    assert filling_time_ratio(STEPS, np.minimum(STEPS, 100)) == pytest.approx(1.9)
+    assert filling_time_ratio(STEPS, 1 - np.exp(-STEPS / 50)) > 4
+    assert filling_time_ratio(STEPS, np.where(STEPS > 30, 1.0, 0.0)) == 1
+    assert filling_time_ratio(STEPS, np.ones(400)) == 1
