@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from harness.capture.held_signals import signals_held
 from harness.capture.scope_owners import scope_owners
 from harness.capture.wire import LedgerState, Sample, SiteDefinition
 from harness.instruments import INSTRUMENTS, Instrument
@@ -112,6 +113,10 @@ class Recorder:
         )
 
     def _boundary(self, *, step: int, step_ns: int) -> None:
+        with signals_held():  # a timer's handler that raises a TimeoutError would pass for a reading that failed
+            self._read(step, step_ns)
+
+    def _read(self, step: int, step_ns: int) -> None:
         values: dict[str, int] = {}
         sites: tuple[SiteState, ...] = ()
         garbage = settle(collect=self._collect)

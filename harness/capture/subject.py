@@ -19,6 +19,7 @@ import psutil
 
 from harness.capture import wire
 from harness.capture.fault_table import fault_of
+from harness.capture.held_signals import HELD, signals_held
 from harness.capture.module import LoadedScenario, check_that_it_ran, load
 from harness.capture.raised import ending_of
 from harness.capture.recorder import Recorder, working_instruments
@@ -37,10 +38,6 @@ WIRE_FD = 5000 if _hard_limit > 5000 or _hard_limit == resource.RLIM_INFINITY el
 _getpid, _read, _exit = os.getpid, os.read, os._exit
 
 _TIDYING_S = 2.0
-
-_HELD = (  # those that programs have handlers or timers for
-    signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGINT, signal.SIGTERM,
-)  # fmt: skip
 
 
 def main() -> None:
@@ -160,11 +157,8 @@ class _Subject:
     def _send(self, message: wire.Message) -> None:
         if _getpid() != self._pid:
             _exit(0)  # a copy that the scenario forked came back from its step: the measured one goes on
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)  # a handler that raises would leave half a message
-        try:
+        with signals_held():  # a handler that raises would leave half a message
             wire.send(WIRE_FD, message)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _load(self) -> None:
         self._scenario = load(self._job.path, self._job.name, self._job.variant)
@@ -273,7 +267,7 @@ class _Subject:
     def _hold_signals(self) -> None:
         """Let none come until the scenario's code runs again: a handler of its that raises would do so in ours."""
         with contextlib.suppress(BaseException):  # one that came just before
-            mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
             if not self._held:
                 self._mask, self._held = mask, True
 
