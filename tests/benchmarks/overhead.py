@@ -1,20 +1,22 @@
 """What following allocations costs a training step: ``python -m tests.benchmarks.overhead [--pairs N] [NAME ...]``.
 
-Blocks of steps with and without a tool take turns in one process, each pair in the other order than the last, and the
-median of the pairs' ratios is printed: a busy machine disturbs both halves alike. Time is this process's own on the
-processor, so what other processes do to the clock does not count; starting and stopping a tool is not timed. Two
-models, Linear and ReLU four times with Adam: 64 wide, where a step is nothing but overhead, and 512 wide.
+Blocks of steps with and without a tool take turns in one process, each pair in the other order than the last. A block
+counts as its median step, after a warm-up in which the tool sees each line for the first time; the median of the pairs'
+ratios is printed: a busy machine disturbs both halves alike. "nothing" against nothing shows the noise. Two models,
+Linear and ReLU four times with Adam: 64 wide, where a step is nothing but overhead, and 512 wide.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import memray
@@ -26,8 +28,10 @@ from harness.ledger.native_ledger import NativeLedger
 __all__ = ["TOOLS", "main", "training_step"]
 
 _SCRATCH = tempfile.TemporaryDirectory()
-_SIZES = {"64 wide": (64, 120), "512 wide": (512, 30)}
-"""Width, and steps in a block: some 15 ms each."""
+_SIZES = {"64 wide": (64, 30, 60), "512 wide": (512, 4, 8)}
+"""Width, steps of a block before it counts, steps that count."""
+_FEWER = 5
+"""A tool that costs tens of per cent needs no more than a fifth of the pairs."""
 
 
 def training_step(width: int) -> Callable[[], None]:
@@ -78,44 +82,46 @@ TOOLS: dict[str, Callable[[], AbstractContextManager[object]]] = {
 """What is compared. The profiler runs with ``profile_memory``."""
 
 
-def _block(step: Callable[[], None], steps: int, tool: Callable[[], AbstractContextManager[object]]) -> int:
+def _median_step(
+    step: Callable[[], None], warm_up: int, steps: int, tool: Callable[[], AbstractContextManager[object]]
+) -> float:
+    times = []
     with tool():
-        step()  # a tool's first sight of each line is not what it costs to leave it on
-        step()
-        began = time.process_time_ns()
-        for _ in range(steps):
+        for _ in range(warm_up):
             step()
-        return time.process_time_ns() - began
+        for _ in range(steps):
+            began = time.perf_counter_ns()
+            step()
+            times.append(time.perf_counter_ns() - began)
+    return statistics.median(times)
 
 
-def _ratios(
-    step: Callable[[], None], steps: int, tool: Callable[[], AbstractContextManager[object]], pairs: int
-) -> list[float]:
-    ratios = []
-    for pair in range(pairs):
-        order = (contextlib.nullcontext, tool) if pair % 2 else (tool, contextlib.nullcontext)
-        times = [_block(step, steps, one) for one in order]
-        ratios.append(times[0] / times[1] if order[0] is tool else times[1] / times[0])
-    return ratios
+def _ratio(one_block: Callable[[Callable[[], AbstractContextManager[object]]], float], name: str, pair: int) -> float:
+    if pair % 2:
+        base = one_block(contextlib.nullcontext)
+        return one_block(TOOLS[name]) / base
+    with_tool = one_block(TOOLS[name])
+    return with_tool / one_block(contextlib.nullcontext)
 
 
 def main() -> None:
     """Print a line a tool and model: the median ratio, and the quartiles of the pairs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=60)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only the tools whose names contain it")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only the tools whose names begin with it")
     options = parser.parse_args()
+    os.environ["KINETO_LOG_LEVEL"] = "99"  # the profiler tells each start and stop otherwise
     torch.set_num_threads(1)
-    for size, (width, steps) in _SIZES.items():
-        step = training_step(width)
-        _block(step, 3 * steps, contextlib.nullcontext)
-        for name, tool in TOOLS.items():
-            if options.names and not any(wanted in name for wanted in options.names):
+    for size, (width, warm_up, steps) in _SIZES.items():
+        one_block = partial(_median_step, training_step(width), warm_up, steps)
+        one_block(contextlib.nullcontext)
+        for name in TOOLS:
+            if options.names and not name.startswith(tuple(options.names)):
                 continue
-            pairs = options.pairs if name.startswith(("nothing", "native")) else max(4, options.pairs // 6)
-            ratios = _ratios(step, steps, tool, pairs)
+            pairs = options.pairs if name.startswith(("nothing", "native")) else max(4, options.pairs // _FEWER)
+            ratios = [_ratio(one_block, name, pair) for pair in range(pairs)]
             low, middle, high = statistics.quantiles(ratios, n=4)
-            print(f"{size:9} {name:22} {middle:6.3f}  ({low:.3f} to {high:.3f}, {len(ratios)} pairs)", flush=True)
+            print(f"{size:9} {name:22} {middle:6.3f}  ({low:.3f} to {high:.3f}, {pairs} pairs)", flush=True)
 
 
 if __name__ == "__main__":

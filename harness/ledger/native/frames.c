@@ -164,7 +164,15 @@ get_to_know(PyCodeObject *code, code_seen *seen)
 static inline const code_seen *
 look_up(thread_caches *caches, PyCodeObject *code)
 {
-    code_seen *seen = &caches->codes[((uintptr_t)code >> 5 ^ (uintptr_t)code >> 14) % CODE_CACHE];
+    uint32_t home = (uint32_t)((uintptr_t)code >> 5 ^ (uintptr_t)code >> 14) % CODE_CACHE;
+    code_seen *seen = &caches->codes[home];
+    for (uint32_t way = 1; seen->code != code && seen->code != NULL; way++) {
+        if (way == CACHE_WAYS) {
+            seen = &caches->codes[(home + caches->evicted++ % CACHE_WAYS) % CODE_CACHE];
+            break;
+        }
+        seen = &caches->codes[(home + way) % CODE_CACHE];
+    }
     if (seen->code != code || seen->lines != code->co_linetable ||
         (seen->is_user && (seen->first_line != code->co_firstlineno || seen->sample != sample_of(code)))) {
         get_to_know(code, seen);
@@ -227,7 +235,15 @@ site_here(thread_slot *thread, uint64_t session)
     stack.count = 0, stack.label = NAME_TOO_MANY, stack.key = 0;
     walk(caches, frame, &stack);
     uint64_t key = stack.key | 1; /* 0 is an empty place */
-    stack_seen *seen = &caches->stacks[(key >> 40) % STACK_CACHE];
+    uint32_t home = (uint32_t)(key >> 40) % STACK_CACHE;
+    stack_seen *seen = &caches->stacks[home];
+    for (uint32_t way = 1; seen->key != key && seen->key != 0; way++) {
+        if (way == CACHE_WAYS) {
+            seen = &caches->stacks[(home + caches->evicted++ % CACHE_WAYS) % STACK_CACHE];
+            break;
+        }
+        seen = &caches->stacks[(home + way) % STACK_CACHE];
+    }
     if (seen->key != key) {
         seen->site = first_sight(&stack, session);
         seen->key = key;

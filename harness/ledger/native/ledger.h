@@ -56,6 +56,7 @@ typedef struct {
 
 #define CODE_CACHE 512
 #define STACK_CACHE 1024
+#define CACHE_WAYS 4 /* places that one entry may have: two that share a place would push each other out for ever */
 
 typedef struct {
     const void *code; /* a code object's address, and what tells it from a later one there */
@@ -74,6 +75,7 @@ typedef struct {
 
 typedef struct {
     uint64_t session; /* what the caches below were filled in */
+    uint32_t evicted;
     _Alignas(64) code_seen codes[CODE_CACHE];
     stack_seen stacks[STACK_CACHE];
 } thread_caches;
