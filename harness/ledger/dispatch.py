@@ -16,7 +16,7 @@ from harness.ledger.current import announce, withdraw
 from harness.ledger.dispatch_mode import LedgerMode, Observer
 from harness.ledger.modes import leave_mode
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
-from harness.ledger.scope_book import ScopeBook
+from harness.ledger.scope_book import Presence, ScopeBook
 from harness.ledger.sites import SiteTable
 from harness.model.allocation import Frame
 
@@ -87,7 +87,7 @@ class DispatchLedger:
         self._thread = _Thread()
         self._scopes = ScopeBook()
         self._table = SiteTable(depth=depth)
-        self._mode = LedgerMode(self)
+        self._mode: LedgerMode | None = None
         self._storages: dict[int, _Storage] = {}
         self._sites: dict[int, _Site] = {}
         self._changed: set[int] = set()
@@ -100,6 +100,7 @@ class DispatchLedger:
 
     def start(self) -> Self:
         """Begin to record, in this thread."""
+        self._mode = LedgerMode(self, self._scopes.presence())
         self._mode.__enter__()  # type: ignore[no-untyped-call]
         self.is_running = True
         self._thread.followed = True
@@ -107,7 +108,7 @@ class DispatchLedger:
         return self
 
     def stop(self) -> None:
-        if self.is_running:
+        if self.is_running and self._mode is not None:
             self.is_running = False
             withdraw(self)
             self._thread.followed = None
@@ -121,7 +122,7 @@ class DispatchLedger:
     ) -> None:
         self.stop()
 
-    def see(self, tensor: torch.Tensor, func: Any) -> None:
+    def see(self, tensor: torch.Tensor, func: Any, origin: Presence) -> None:
         """Enter the storage of an operator's result, if it has one and it is new; note a resize if it is not."""
         if tensor.device.type == "meta":
             return
@@ -140,13 +141,14 @@ class DispatchLedger:
             if len(self._storages) >= _MOST_STORAGES:
                 self.dropped += 1
                 return
-            self._enter(storage, key, size, str(tensor.device), func._schema.name, _is_older(storage, func._schema))
+            scope = 0 if _is_older(storage, func._schema) else self._scopes.here(origin)
+            self._enter(storage, key, size, str(tensor.device), func._schema.name, scope)
 
-    def _enter(self, storage: Any, key: int, size: int, device: str, operator: str, older: bool) -> None:
+    def _enter(self, storage: Any, key: int, size: int, device: str, operator: str, scope: int) -> None:
         entry = _Storage(storage, self._dead.append)
         entry.key, entry.bytes, entry.device, entry.birth = key, size, device, self._marks - 1
         entry.site = self._table.number_of(operator, sys._getframe(3))
-        entry.scope = 0 if older else self._scopes.here()
+        entry.scope = scope
         self._storages[key] = entry
         self._allocations += 1
         site = self._sites.get(entry.site)
@@ -270,7 +272,7 @@ class DispatchLedger:
         before = self._scopes.enter(number)
         thread = self._thread
         if number and thread.followed is None and self.is_running:
-            thread.followed = LedgerMode(self)
+            thread.followed = LedgerMode(self, self._scopes.presence())
             thread.followed.__enter__()
         elif not number and isinstance(thread.followed, LedgerMode):
             leave_mode(thread.followed)

@@ -8,7 +8,21 @@ from harness.errors import UsageError
 from harness.ledger.protocol import Live, ScopeUse
 from harness.units import format_bytes
 
-__all__ = ["ScopeBook"]
+__all__ = ["Presence", "ScopeBook"]
+
+
+class Presence:
+    """The number of the scope that one thread is in."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.presence = Presence()
 
 
 class _Scope:
@@ -32,7 +46,7 @@ class ScopeBook:
     def __init__(self) -> None:
         self._open: dict[int, _Scope] = {0: _Scope("root", None, None)}
         self._forgotten: dict[int, _Scope] = {}
-        self._here = threading.local()
+        self._here = _Here()
 
     def define(self, number: int, parent: int, *, name: str, budget_bytes: int | None) -> None:
         if number in self._open:
@@ -41,8 +55,8 @@ class ScopeBook:
 
     def enter(self, number: int) -> int:
         self._scope(number)
-        before = getattr(self._here, "number", 0)
-        self._here.number = number
+        presence = self._here.presence
+        before, presence.number = presence.number, number
         return before
 
     def forget(self, number: int) -> None:
@@ -53,9 +67,13 @@ class ScopeBook:
         if scope.storages:
             self._forgotten[number] = scope
 
-    def here(self) -> int:
-        """The scope that this thread is in."""
-        number: int = getattr(self._here, "number", 0)
+    def presence(self) -> Presence:
+        """Where this thread is, now and later."""
+        return self._here.presence
+
+    def here(self, origin: Presence) -> int:
+        """The scope that this thread is in; where it is in none, the one that *origin* is in."""
+        number = self._here.presence.number or origin.number
         return number if number in self._open else 0
 
     def live(self, number: int) -> Live:

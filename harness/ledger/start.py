@@ -15,14 +15,15 @@ def start_ledger(*, depth: int = 8, source: Literal["auto", "native", "dispatch"
     """Start recording tensor storages in this process, and in this thread where the source knows only one.
 
     *depth* frames are kept a site, counted from the innermost frame of the user's own code (1 to 64).
-    "auto" takes the best source that works here: :func:`why_not_native` says why it is not the native one. Raises
+    "auto" takes the best source that works here: :func:`why_not_native` says why it is not the native one, and where
+    torch sees an accelerator it is the dispatch ledger, since the native one does not see a device's storages. Raises
     :class:`UsageError` for a source that does not work.
     """
     if not 1 <= depth <= 64:
         raise UsageError(f"depth={depth} is not between 1 and 64", help="8 frames reach the user's line nearly always.")
     if source not in ("auto", "native", "dispatch"):
         raise UsageError(f"source={source!r} is no ledger source", help='One of "auto", "native", "dispatch".')
-    if source != "dispatch":
+    if source == "native" or (source == "auto" and not _has_accelerator()):
         why_not = why_not_native()
         if why_not is None:
             from harness.ledger.native_ledger import NativeLedger
@@ -33,6 +34,12 @@ def start_ledger(*, depth: int = 8, source: Literal["auto", "native", "dispatch"
     from harness.ledger.dispatch import DispatchLedger  # imports torch, which `import harness` must not
 
     return DispatchLedger(depth=depth).start()
+
+
+def _has_accelerator() -> bool:
+    import torch
+
+    return torch.accelerator.is_available()
 
 
 def why_not_native() -> str | None:

@@ -36,6 +36,9 @@ def dump(record: Record) -> ScopeDump:
 def _dump(record: Record, *, whole: bool) -> ScopeDump:
     ledger = record.ledger if record is not ROOT else current.running()
     survivors = list(ledger.survivors_in_scope(record.number)) if ledger is not None else []
+    foreign_storages = foreign_of(record)
+    if ledger is not None and ledger.source == "dispatch":  # it does not notice that a storage of its own was shared
+        survivors = [s for s in survivors if s.key not in foreign_storages]
     by_device: dict[str, int] = {}
     for s in survivors:
         by_device[s.device] = by_device.get(s.device, 0) + s.bytes
@@ -44,7 +47,7 @@ def _dump(record: Record, *, whole: bool) -> ScopeDump:
     extra = record.extra or {}
     use = ledger.scope_use(record.number) if ledger is not None else None
     foreign: dict[str, int] = {}
-    for one in foreign_of(record).values():
+    for one in foreign_storages.values():
         foreign[one.kind] = foreign.get(one.kind, 0) + one.bytes
     return ScopeDump(
         path=record.path,

@@ -19,9 +19,9 @@ from harness.scope.storages import key_of, objects_of, storages_of, tensors_in
 
 __all__ = ["Owned", "OwnedTensors", "closer_of", "held_keys"]
 
-_WAYS = ("remove", "close", "shutdown", "terminate", "_shutdown_workers", "reset", "release", "stop")
-"""How things end, in the order in which they are tried: handles, files and iterators, executors, process pools,
-DataLoader iterators, CUDA graphs, views of memory, timers."""
+_WAYS = ("remove", "terminate", "close", "shutdown", "_shutdown_workers", "reset", "release", "stop")
+"""How things end, in the order in which they are tried: handles, processes and their pools (whose close() only refuses
+more work), files and iterators, executors, DataLoader iterators, CUDA graphs, views of memory, timers."""
 
 
 def closer_of(thing: Any) -> str | None:
@@ -52,7 +52,7 @@ class Owned:
                 return  # its last user keeps it, and the collector ends it then
         if self._way == "terminate":
             thing.terminate()
-            thing.join()
+            (thing.join if hasattr(thing, "join") else thing.wait)()
         elif self._way is not None:
             getattr(thing, self._way)()
 

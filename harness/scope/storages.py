@@ -72,7 +72,7 @@ def is_foreign(storage: Any) -> bool:
 def kind_of_foreign(storage: Any) -> str:
     """What a storage is that the ledger does not know."""
     if storage.device.type == "cpu" and storage.is_shared():
-        return "shared memory"
+        return "mapped or shared memory"
     return "older than the ledger" if storage.resizable() else "foreign memory"
 
 

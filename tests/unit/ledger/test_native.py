@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -37,6 +38,17 @@ def test_auto_takes_the_native_ledger_where_its_self_test_passes() -> None:
         assert why_not_native() == "the native ledger cannot start: a native ledger is already running in this process"
         with pytest.raises(UsageError, match="already running"):
             start_ledger(source="native")
+
+
+def test_auto_is_the_dispatch_ledger_where_there_is_a_device_since_native_does_not_see_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+
+    with start_ledger() as ledger:
+        assert ledger.source == "dispatch"
+    with start_ledger(source="native") as ledger:
+        assert ledger.source == "native"
 
 
 def test_another_threads_storages_are_seen_with_its_own_line(ledger: NativeLedger) -> None:
@@ -172,7 +184,19 @@ def what_is_wrong_in_the_child(ledger: NativeLedger, kept: torch.Tensor) -> int:
 
 
 def test_a_thread_with_no_python_state_has_its_own_site(ledger: NativeLedger) -> None:
-    assert ledger.frames(1) == ("native thread", ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = torch.jit.script(make_in_torchs_pool)
+
+    kept = made(1000)
+
+    (site,) = (site for key, site in ledger.storage_keys().items() if key == ledger.key_of(kept))
+    assert ledger.frames(site) == ("native thread", ())
+
+
+def make_in_torchs_pool(n: int) -> torch.Tensor:
+    made: torch.Tensor = torch.jit.wait(torch.jit.fork(torch.ones, [n]))
+    return made
 
 
 @pytest.mark.slow

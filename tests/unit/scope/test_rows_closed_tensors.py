@@ -1,4 +1,4 @@
-"""SCOPE.md's rows on closing tensors: an error that explains itself, never a crash, never a wrong number."""
+"""The rows on closing tensors: an error that explains itself, never a crash, never a wrong number."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""SCOPE.md's rows on threads, tasks and generators: a scope is current where it was entered, and nowhere else."""
+"""The rows on threads, tasks and generators: a scope is current where it was entered, and nowhere else."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
@@ -77,6 +79,54 @@ def test_row_22_a_new_thread_starts_at_the_root_unless_the_scope_runs_it(ledger:
         assert kept[0] == outer.path
         assert outer.dump().bytes == {"cpu": 40}
         del kept
+
+
+def test_row_22_what_a_backward_allocates_belongs_to_the_scope_that_started_it(ledger: Ledger) -> None:
+    born: list[torch.Tensor] = []
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+            born.append(torch.ones(777))
+            return gradient
+
+    x = torch.ones(5, requires_grad=True)
+    with ResourceScope("outer") as outer, ResourceScope("step"):
+        loss = Keep.apply(x).sum()  # type: ignore[no-untyped-call]
+        with outer.child("backward") as backward:
+            loss.backward()
+            assert backward.live().bytes["cpu"] >= 4 * 777
+        born.clear()
+        x.grad = None
+        del loss
+
+
+def test_row_22_torchs_own_threads_belong_to_the_scope_that_started_them_or_to_the_root(ledger: Ledger) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = torch.jit.script(make)
+    elsewhere = []
+
+    with ResourceScope("outer") as outer:
+        elsewhere.append(made(1000))
+        (key,) = (key for key in ledger.storage_keys() if key == ledger.key_of(elsewhere[0]))
+
+        # The dispatcher hands its modes to such a thread; the native ledger knows only that it is not one of ours.
+        assert ledger.scope_of(key) == (outer_number(outer) if ledger.source == "dispatch" else 0)
+        elsewhere.clear()
+
+
+def make(n: int) -> torch.Tensor:
+    made: torch.Tensor = torch.jit.wait(torch.jit.fork(torch.ones, [n]))
+    return made
+
+
+def outer_number(scope: ResourceScope) -> int:
+    return int(scope.path.rpartition("#")[2])
 
 
 def test_row_22_an_exception_in_a_thread_of_the_scope_comes_out_of_its_future(ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""SCOPE.md's rows on names, dumps, budgets and devices."""
+"""The rows on names, dumps, budgets and devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SCOPE.md's rows on opening and closing: who closes what, in which order, and what is told."""
+"""The rows on opening and closing: who closes what, in which order, and what is told."""
 
 from __future__ import annotations
 

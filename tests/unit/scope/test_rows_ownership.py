@@ -1,8 +1,13 @@
-"""SCOPE.md's rows on who owns a tensor, and how it changes hands."""
+"""The rows on who owns a tensor, and how it changes hands."""
 
 from __future__ import annotations
 
 import mmap
+import multiprocessing
+import signal
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -236,6 +241,49 @@ def test_row_14_handles_iterators_and_files_end_with_the_scope(ledger: Ledger, t
     assert list(generator) == []
 
 
+def test_row_14_pools_and_executors_end_with_the_scope(ledger: Ledger) -> None:
+    with ResourceScope("work") as scope:
+        executor = scope.own(ThreadPoolExecutor(2))
+        assert executor.submit(len, "abc").result() == 3
+        pool = scope.own(multiprocessing.get_context("fork").Pool(1))
+        assert pool.apply(len, ("abc",)) == 3
+        (worker,) = pool._pool  # type: ignore[attr-defined]
+
+        process = scope.own(subprocess.Popen(["sleep", "1000"]))
+
+    with pytest.raises(RuntimeError, match="shutdown"):
+        executor.submit(len, "abc")
+    assert not worker.is_alive()
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_row_14_a_loaders_workers_end_with_the_scope(ledger: Ledger) -> None:
+    loader: Any = torch.utils.data.DataLoader(list(range(8)), num_workers=1)  # type: ignore[arg-type]
+
+    with ResourceScope("work") as scope:
+        iterator: Any = scope.own(iter(loader))
+        next(iterator)
+        (worker,) = iterator._workers
+        assert worker.is_alive()
+
+    assert not worker.is_alive()
+
+
+def test_row_14_a_graph_of_a_device_is_reset(ledger: Ledger) -> None:
+    class Graph:  # what torch.cuda.CUDAGraph offers; the real one needs a device
+        was_reset = False
+
+        def replay(self) -> None: ...
+
+        def reset(self) -> None:
+            self.was_reset = True
+
+    with ResourceScope("work") as scope:
+        graph = scope.own(Graph())
+
+    assert graph.was_reset
+
+
 def test_row_14_a_mapping_under_a_living_tensor_is_not_closed_and_is_told(ledger: Ledger) -> None:
     mapping = mmap.mmap(-1, 4096)
     tensor = torch.frombuffer(mapping, dtype=torch.uint8)
@@ -289,6 +337,30 @@ def test_row_17_foreign_storages_are_counted_apart(ledger: Ledger) -> None:
         assert dump.bytes.get("cpu", 0) <= 60
         del shared, foreign, own
         assert scope.dump().foreign == {}
+
+
+@pytest.mark.parametrize("kind", ["numpy", "bytes", "DLPack", "file", "shared"])
+def test_row_17_each_kind_of_foreign_memory_is_told_apart_from_torchs_own(
+    ledger: Ledger, kind: str, tmp_path: Any
+) -> None:
+    (tmp_path / "weights").write_bytes(bytes(400))
+    array = numpy.zeros(100, dtype=numpy.float32)
+    makers: dict[str, Callable[[], torch.Tensor]] = {
+        "numpy": lambda: torch.from_numpy(array),
+        "bytes": lambda: torch.frombuffer(bytearray(400), dtype=torch.float32),
+        "DLPack": lambda: torch.utils.dlpack.from_dlpack(array),
+        "file": lambda: torch.from_file(str(tmp_path / "weights"), size=100),
+        "shared": lambda: torch.ones(100).share_memory_(),
+    }
+    with ResourceScope("work") as scope:
+        tensor = scope.adopt(makers[kind]())
+
+        dump = scope.dump()
+
+        assert dump.bytes == {}
+        told = "mapped or shared memory" if kind in ("file", "shared") else "foreign memory"
+        assert dump.foreign == {told: 400}
+        del tensor
 
 
 def test_row_23_a_null_scope_takes_every_call_and_does_nothing() -> None:
