@@ -19,6 +19,7 @@ __all__ = [
     "format_bytes",
     "format_count",
     "format_duration",
+    "format_number_of",
     "format_rate",
     "format_ratio",
     "format_throughput",
@@ -158,6 +159,11 @@ def format_rate(per_step: float) -> str:
 def format_count(count: float) -> str:
     """``1,234`` for whole numbers; ``0.25`` or ``62.3`` for averages."""
     return _significant(count) if math.isfinite(count) else _not_finite(count)
+
+
+def format_number_of(count: int, noun: str) -> str:
+    """``1 storage``, ``1,234 storages``: for nouns whose plural ends in s."""
+    return f"{format_count(count)} {noun}" if count == 1 else f"{format_count(count)} {noun}s"
 
 
 def format_ratio(ratio: float) -> str:

@@ -12,7 +12,7 @@ from harness.scope.escaping import escaped
 from harness.scope.quarantine import QUARANTINE
 from harness.scope.record import OPEN, Place, Record
 from harness.scope.roles import ROLES
-from harness.units import format_bytes, format_count
+from harness.units import format_bytes, format_number_of
 
 __all__ = ["close_record", "end_members", "raise_for"]
 
@@ -100,8 +100,8 @@ def _refused(record: Record, error: BaseException | None) -> list[BaseException]
     times = use.refusals if use is not None else 1
     return [
         BudgetExceededError(
-            f"{beginning}its budget of {format_bytes(record.budget)} was exceeded {format_count(times)} times, and the "
-            "program went on after the error"
+            f"{beginning}its budget of {format_bytes(record.budget)} was exceeded {format_number_of(times, 'time')}, "
+            "and the program went on after the error"
         )
     ]
 

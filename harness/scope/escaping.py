@@ -11,7 +11,7 @@ from harness.ledger.protocol import Ledger, Survivor
 from harness.scope.holders import holders_of
 from harness.scope.outliving import OUTLIVING, Escape
 from harness.scope.record import Record
-from harness.units import format_bytes, format_count
+from harness.units import format_number_of
 
 __all__ = ["escaped"]
 
@@ -66,16 +66,11 @@ def _escape(
 
 
 def _sentence(record: Record, told: list[Escape]) -> str:
-    lines = []
-    for escape in told[:8]:
-        frame = escape.frames[0] if escape.frames else None
-        where = f"{frame.path}:{frame.line} in {frame.function}" if frame else escape.operator
-        held = f", held by {'; '.join(escape.held_by)}" if escape.held_by else ""
-        lines.append(f"{format_count(escape.storages)} ({format_bytes(escape.bytes)}) from {where}{held}")
     more = f"; and {len(told) - 8} more sites" if len(told) > 8 else ""
-    return (
-        f"scope {record.path}: {sum(e.storages for e in told)} storages are alive at its end: {'; '.join(lines)}{more}"
-    )
+    alive = sum(escape.storages for escape in told)
+    total = format_number_of(alive, "storage") + (" is" if alive == 1 else " are")
+    listed = "; ".join(escape.what() for escape in told[:8])
+    return f"scope {record.path}: {total} alive at its end: {listed}{more}"
 
 
 def _users_frame() -> FrameType | None:

@@ -10,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from harness.model.allocation import Frame
 from harness.scope.record import Place, places
+from harness.units import format_bytes, format_number_of
 
 __all__ = ["OUTLIVING", "Escape", "Outliving", "Released"]
 
@@ -30,6 +31,16 @@ class Escape(msgspec.Struct, frozen=True, kw_only=True):
     storages: int
     bytes: int
     held_by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.scope}: {self.what()}; owned by {self.now_in} since"
+
+    def what(self) -> str:
+        """How much of what, from where, held by whom, in words."""
+        frame = self.frames[0] if self.frames else None
+        where = f"{frame.path}:{frame.line} in {frame.function}" if frame else self.operator
+        held = f", held by {'; '.join(self.held_by)}" if self.held_by else ""
+        return f"{format_number_of(self.storages, 'storage')} ({format_bytes(self.bytes)}) from {where}{held}"
 
 
 class Released(msgspec.Struct, frozen=True, kw_only=True):

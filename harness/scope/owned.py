@@ -16,6 +16,7 @@ from harness.scope.closer import close_tensor
 from harness.scope.holders import locals_of
 from harness.scope.record import Record
 from harness.scope.storages import key_of, objects_of, storages_of, tensors_in
+from harness.units import format_number_of
 
 __all__ = ["Owned", "OwnedTensors", "closer_of", "held_keys"]
 
@@ -99,7 +100,7 @@ def tensors_over(buffer: Any) -> str | None:
         if any(first <= s.data_ptr() < last for s in storages_of(candidate))
     ]
     if over:
-        return f"{len(over)} living tensors"
+        return format_number_of(len(over), "living tensor")
     return "references that come from C++ (a graph, or a tensor without a Python object)" if _from_cpp(buffer) else None
 
 

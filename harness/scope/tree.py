@@ -13,7 +13,7 @@ import msgspec
 from harness.ledger import current
 from harness.model.allocation import Frame
 from harness.scope.record import ROOT, Record, place_text, places
-from harness.units import format_bytes
+from harness.units import format_bytes, format_number_of
 
 __all__ = ["OpenScope", "abandon", "every_open", "open_scopes", "subtree_bytes"]
 
@@ -85,12 +85,13 @@ def _at_exit() -> None:
     left = open_scopes()
     if not left or sys.stderr is None:
         return
-    print(f"scope_not_closed: {len(left)} scopes are open at exit", file=sys.stderr)
+    print(f"scope_not_closed: {format_number_of(len(left), 'scope')} still open at exit", file=sys.stderr)
     for scope in left[:32]:
         frame = scope.opened_at[0] if scope.opened_at else None
         where = f"{frame.path}:{frame.line} in {frame.function}" if frame else "an unknown place"
         print(
-            f"  {scope.path}, opened at {where}, owns {scope.storages} storages, {format_bytes(scope.bytes)}",
+            f"  {scope.path}, opened at {where}, owns {format_number_of(scope.storages, 'storage')}, "
+            f"{format_bytes(scope.bytes)}",
             file=sys.stderr,
         )
     if len(left) > 32:

@@ -150,6 +150,7 @@ def started_endless_run(folder: Path, *arguments: str) -> tuple[subprocess.Popen
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background has it ignored
     )
     (folder / "started").read_text()  # blocks until the endless step has begun
     pids = (folder / "pids").read_text().split()

@@ -157,7 +157,7 @@ def test_row_32_a_refusal_that_the_program_swallowed_is_raised_at_the_exit(ledge
         with ResourceScope("request", budget="1 KiB"), contextlib.suppress(RuntimeError):
             torch.ones(1000)
 
-    with pytest.raises(BudgetExceededError, match="exceeded 1 times"):
+    with pytest.raises(BudgetExceededError, match="exceeded 1 time,"):
         careless()
 
 

@@ -50,8 +50,8 @@ def test_row_01_at_exit_every_open_scope_is_listed_with_where_it_was_opened(tmp_
     )
 
     assert done.returncode == 0
-    assert "scope_not_closed: 1 scopes are open at exit" in done.stderr
-    assert "root/request#1, opened at <string>:3 in <module>, owns 1 storages, 3.9 KiB" in done.stderr
+    assert "scope_not_closed: 1 scope still open at exit" in done.stderr
+    assert "root/request#1, opened at <string>:3 in <module>, owns 1 storage, 3.9 KiB" in done.stderr
 
 
 def test_row_02_a_child_may_be_opened_below_a_capped_scope(ledger: Ledger) -> None:

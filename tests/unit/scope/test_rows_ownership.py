@@ -129,7 +129,7 @@ def test_row_09_a_loop_that_keeps_each_loss_is_not_silent(ledger: Ledger) -> Non
         for i, x in enumerate(batches([torch.randn(8, 4) for _ in range(6)], on_escape="raise")):
             kept[i] = (x * 2).mean()
 
-    with pytest.raises(EscapedTensorsError, match=r"1 storages are alive at its end: .* held by a dict of 2, under 0"):
+    with pytest.raises(EscapedTensorsError, match=r"1 storage is alive at its end: .* held by a dict of 2, under 0"):
         loop()
 
 
@@ -294,7 +294,7 @@ def test_row_14_a_mapping_under_a_living_tensor_is_not_closed_and_is_told(ledger
     assert not mapping.closed
     assert tensor.sum() == 0
     (held,) = scope.dump().held
-    assert held == "mmap of 4096 bytes, under 1 living tensors"
+    assert held == "mmap of 4096 bytes, under 1 living tensor"
     del tensor
     mapping.close()
 
@@ -434,7 +434,7 @@ def test_row_30_what_escapes_before_a_break_is_raised_where_the_outer_scope_ends
     kept = []
 
     with (
-        pytest.raises(EscapedTensorsError, match=r"root/outer/batch#\d+: 1 storages .* held by a list of 1"),
+        pytest.raises(EscapedTensorsError, match=r"root/outer/batch#\d+: 1 storage .* held by a list of 1"),
         ResourceScope("outer") as outer,
     ):
         for batch in outer.batches([1.0, 2.0, 3.0], on_escape="raise"):
