@@ -20,10 +20,12 @@ from harness.scenario import (
 )
 
 if TYPE_CHECKING:
+    from harness.gradients import GradientCollector
     from harness.inprocess import detect, run
     from harness.scope import NullScope, ResourceScope, batches
 
 __all__ = [
+    "GradientCollector",
     "HarnessError",
     "NullScope",
     "ResourceScope",
@@ -44,7 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``run``, ``detect`` and the scopes need torch, so they are loaded when they are asked for."""
+    """``run``, ``detect``, the scopes and the collector need torch, so they are loaded when they are asked for."""
     if name in ("detect", "run"):
         from harness import inprocess
 
@@ -53,4 +55,8 @@ def __getattr__(name: str) -> Any:
         from harness import scope
 
         return getattr(scope, name)
+    if name == "GradientCollector":
+        from harness import gradients
+
+        return gradients.GradientCollector
     raise AttributeError(f"module 'harness' has no attribute {name!r}")

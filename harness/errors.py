@@ -11,6 +11,8 @@ __all__ = [
     "BudgetExceededError",
     "CaptureError",
     "EscapedTensorsError",
+    "GradientContextError",
+    "GradientError",
     "HarnessError",
     "MissingPackageError",
     "NothingMeasuredError",
@@ -132,4 +134,42 @@ class ScopeContextError(ScopeError):
     default_help = (
         "A scope that crosses an await goes through `await scope.awaiting(...)`, one that crosses a yield through "
         "`for x in scope.iterate(...)`, and a thread is started with scope.run_in_thread(...)."
+    )
+
+
+class GradientError(HarnessError, RuntimeError):
+    """A gradient that would be missing, wrong or not a number. A RuntimeError too, as torch's own words on it are.
+
+    ``fault`` is its kind, in the spelling of the reports; ``parameters`` the names of those that it is about, and
+    ``parameter`` the first of them; ``factor`` how many times too large they are (gradients_not_zeroed). Each is None,
+    or empty, where it has no meaning.
+    """
+
+    default_help = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        fault: str | None = None,
+        parameters: tuple[str, ...] = (),
+        factor: float | None = None,
+        help: str = "",
+    ) -> None:
+        super().__init__(message, help=help or self.default_help)
+        self.fault = fault
+        self.parameters = parameters
+        self.factor = factor
+
+    @property
+    def parameter(self) -> str | None:
+        return self.parameters[0] if self.parameters else None
+
+
+class GradientContextError(GradientError):
+    """A gradient collector is entered, left or used where it cannot be: inside another one, in another thread."""
+
+    default_help = (
+        "Leave the first collector before the second is entered: one is active in a thread or task at a time, and one "
+        "can be for several modules: GradientCollector([*a.parameters(), *b.parameters()], on_exit=...)."
     )

@@ -6,7 +6,7 @@ import re
 import traceback
 
 from harness.capture.exception_text import text_of, users_traceback
-from harness.errors import HarnessError
+from harness.errors import GradientError, HarnessError
 from harness.ledger.sites import is_users_file
 from harness.model.recording import FaultRecord
 
@@ -55,6 +55,11 @@ _PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "the shapes of two tensors do not fit together",
     ),
     ("non_finite_gradient", (r"non-finite", r"returned nan values"), "a gradient is not a finite number"),
+    (
+        "gradients_not_zeroed",
+        (r"^GradientError: .* since they were last set to nothing",),
+        "a gradient was added to that should have been set to nothing",
+    ),
 )  # fmt: skip
 
 _COMPILED = tuple((fault, re.compile("|".join(words), re.IGNORECASE), plain) for fault, words, plain in _PATTERNS)
@@ -65,8 +70,9 @@ def fault_of(error: BaseException, step: int) -> FaultRecord | None:
     """The fault that *error* shows, at the innermost line of the user's own code; None where it is no known one."""
     said = text_of(error)
     text = f"{type(error).__name__}: {said}"
+    told = error.fault if isinstance(error, GradientError) else None
     for fault, pattern, plain in _COMPILED:
-        if pattern.search(text):
+        if fault == told if told is not None else pattern.search(text):
             origin = error.__cause__ if fault == "budget_exceeded" and error.__cause__ is not None else error
             frames = [f for f in traceback.extract_tb(users_traceback(origin)) if is_users_file(f.filename)]
             frames = frames or [f for f in traceback.extract_tb(users_traceback(error)) if is_users_file(f.filename)]
@@ -81,6 +87,7 @@ def fault_of(error: BaseException, step: int) -> FaultRecord | None:
                 line=at.lineno if at else None,
                 function=at.name if at else None,
                 source=at.line if at else None,
+                factor=round(error.factor) if isinstance(error, GradientError) and error.factor else None,
             )
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness
 
 PUBLIC_NAMES = (
+    "GradientCollector",
     "HarnessError",
     "NullScope",
     "ResourceScope",

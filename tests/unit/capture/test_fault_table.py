@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from harness.capture.fault_table import fault_of, is_out_of_memory
+from harness.gradients import GradientCollector
 
 
 def raised_by(body: Callable[[], object]) -> BaseException:
@@ -51,6 +52,32 @@ def test_what_torch_raises_is_named(fault: str, body: Callable[[], object]) -> N
     assert record.raised
     assert record.step == 3
     assert record.path == __file__
+
+
+def test_what_a_gradient_collector_raises_says_itself_which_fault_it_is_and_its_factor() -> None:
+    def accumulate() -> None:
+        weight = leaf(3)
+        with GradientCollector(weight, on_exit="fail_if_stale") as collector:
+            for _ in range(3):
+                collector.backward(weight.sum())
+
+    record = fault_of(raised_by(accumulate), step=0)
+
+    assert record is not None
+    assert (record.fault, record.factor, record.path) == ("gradients_not_zeroed", 3, __file__)
+    assert record.explanation.endswith("3 times what they should be (parameters[0])")
+
+
+def test_a_collectors_error_is_the_fault_that_it_names_whatever_words_it_uses() -> None:
+    def detached() -> None:
+        weight = leaf(3)
+        with GradientCollector({"shape": weight}, on_exit="keep") as collector:
+            collector.backward(weight.detach().sum())
+
+    record = fault_of(raised_by(detached), step=0)
+
+    assert record is not None
+    assert (record.fault, record.factor) == ("null_gradient", None)
 
 
 def test_an_error_of_the_users_own_is_no_fault_of_ours() -> None:
