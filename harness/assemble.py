@@ -23,6 +23,8 @@ def assemble(recording: Recording, verdict: Verdict, findings: tuple[Finding, ..
     scenario = recording.scenario
     counted = recording.subjects[0]
     ledger = recording.subject("ledger")
+    followed = ledger.ledger if ledger is not None else None
+    peak = followed.peak if followed is not None else None
     run = RunReport(
         scenario=scenario.name,
         path=path,
@@ -39,7 +41,10 @@ def assemble(recording: Recording, verdict: Verdict, findings: tuple[Finding, ..
         warmup_steps=verdict.warmup_steps,
         elapsed_s=sum(s.elapsed_ns for s in recording.subjects) / 1e9,
         throughput=_throughput(counted, verdict.warmup_steps, scenario.items_per_step),
-        peak_bytes=ledger.ledger.peak_bytes if ledger is not None and ledger.ledger is not None else {},
+        peak_bytes=followed.peak_bytes if followed is not None else {},
+        peak_step=peak.step if peak is not None else None,
+        peak_by_role=peak.by_role if peak is not None else {},
+        peak_parts=peak.parts if peak is not None else (),
         allocations_per_step=_allocations(ledger, verdict.warmup_steps),
         growth=verdict.growth,
         findings=findings,

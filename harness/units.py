@@ -22,6 +22,7 @@ __all__ = [
     "format_number_of",
     "format_rate",
     "format_ratio",
+    "format_share",
     "format_throughput",
     "format_value",
     "parse_bytes",
@@ -173,6 +174,13 @@ def format_ratio(ratio: float) -> str:
     if 0.005 <= abs(ratio) < 1.995:
         return f"{ratio:.2f}x"
     return f"{ratio:.1f}x" if 1 < abs(ratio) < 99.95 else f"{_significant(ratio)}x"
+
+
+def format_share(share: float) -> str:
+    """``61 %`` of 0.61; never 0 % of what is there."""
+    if not math.isfinite(share):
+        return _not_finite(share)
+    return "under 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
 def format_duration(seconds: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import signal as signals
 
+import msgspec
+
 from harness.capture import wire
 from harness.capture.tail import Tail
 from harness.capture.thinning import SeriesBuilder
@@ -93,7 +95,7 @@ class Gathering:
         elif isinstance(message, wire.SiteDefinition):
             self._sites[message.site] = _SiteHistory(message)
         elif isinstance(message, wire.LedgerState):
-            self._ledger = message
+            self._ledger = _with_highest_peak(message, self._ledger)
         elif isinstance(message, wire.Ready):
             self._pid = message.pid
         elif isinstance(message, wire.Facts):
@@ -157,12 +159,20 @@ class Gathering:
                 for s in largest
             ),
             dropped=state.dropped,
+            peak=state.peak,
         )
 
     def _peak_from_samples(self) -> dict[str, int]:
         peaks = self._series.get("peak.tensors")
         series: Series | None = peaks.build() if peaks else None
         return {"cpu": int(max(series.values))} if series and series.values else {}
+
+
+def _with_highest_peak(now: wire.LedgerState, before: wire.LedgerState | None) -> wire.LedgerState:
+    """*now*, with the composition of the higher of both peaks; the later of equal ones."""
+    if before is None or before.peak is None or (now.peak is not None and now.peak.bytes >= before.peak.bytes):
+        return now
+    return msgspec.structs.replace(now, peak=before.peak)
 
 
 def without_our_frames(text: str) -> str:

@@ -13,9 +13,10 @@ from harness.capture.wire import LedgerState, Sample, SiteDefinition
 from harness.instruments import INSTRUMENTS, Instrument
 from harness.instruments.settle import settle
 from harness.ledger.protocol import Ledger, Mark, SiteState
+from harness.model.peak import PeakComposition
 from harness.model.recording import Absence
 
-__all__ = ["Recorder", "Sink", "StepWatcher", "working_instruments"]
+__all__ = ["PeakObserver", "Recorder", "Sink", "StepWatcher", "working_instruments"]
 
 _clock = time.perf_counter_ns  # before a scenario can put something else in its place
 
@@ -30,6 +31,14 @@ class StepWatcher(Protocol):
     """Something that wants to know which step is about to run."""
 
     def at_step(self, step: int) -> None: ...
+
+
+class PeakObserver(Protocol):
+    """Something that finds out what is alive at the peak of single steps."""
+
+    def begin(self, step: int) -> None: ...
+
+    def end(self, mark: Mark) -> PeakComposition | None: ...
 
 
 def working_instruments(
@@ -50,7 +59,8 @@ def working_instruments(
 
 class Recorder:
     """One subject's readings. *census* maps the ledger's storages to how many are held by autograd, and is asked at
-    checkpoints only; *watchers* are told each step's number before it runs."""
+    checkpoints only; *watchers* are told each step's number before it runs; *peak* watches the last step before each
+    checkpoint."""
 
     def __init__(
         self,
@@ -61,6 +71,7 @@ class Recorder:
         ledger: Ledger | None = None,
         census: Callable[[], tuple[int, dict[int, int]]] | None = None,
         watchers: Sequence[StepWatcher] = (),
+        peak: PeakObserver | None = None,
     ) -> None:
         self._instruments = instruments
         self._sink = sink
@@ -68,8 +79,10 @@ class Recorder:
         self._ledger = ledger
         self._census = census
         self._watchers = watchers
+        self._peak = peak
         self._start: Mark | None = None
         self._interval: Mark | None = None
+        self._finished: Mark | None = None
         self._told_sites: set[int] = set()
         self._boundaries = 0
         self._census_due = 0
@@ -84,6 +97,9 @@ class Recorder:
         """Run steps *first* to *until* - 1; what a step raises comes through, and the samples before it are out."""
         clock = _clock
         for i in range(first, until):
+            if self._peak is not None and i == until - 1:
+                with signals_held():
+                    self._peak.begin(i)
             self._begin_step(i)
             began = clock()
             step(i)
@@ -99,9 +115,11 @@ class Recorder:
             watcher.at_step(step)
 
     def checkpoint(self) -> None:
-        """Tell what is not told sample by sample: peaks since the start, and who holds the survivors."""
+        """Tell what is not told sample by sample: peaks since the start, what was alive at the last step's, and who
+        holds the survivors."""
         if self._ledger is None or self._start is None:
             return
+        peak = self._last_peak()
         in_graph = self._census()[1] if self._census is not None else {}
         self._sink(
             LedgerState(
@@ -109,8 +127,15 @@ class Recorder:
                 dropped=self._ledger.dropped,
                 in_graph=in_graph,
                 owners=scope_owners(self._ledger),
+                peak=peak,
             )
         )
+
+    def _last_peak(self) -> PeakComposition | None:
+        if self._peak is None or self._finished is None:
+            return None
+        with signals_held():
+            return self._peak.end(self._finished)
 
     def _boundary(self, *, step: int, step_ns: int) -> None:
         with signals_held():  # a timer's handler that raises a TimeoutError would pass for a reading that failed
@@ -152,5 +177,5 @@ class Recorder:
                     )
                 )
         if self._boundaries:  # the start's own mark stands: what is born in step i then has birth i
-            self._interval = ledger.mark()
+            self._finished, self._interval = self._interval, ledger.mark()
         return sites

@@ -128,6 +128,7 @@ class _Subject:
         self._started = False
         self._faults: list[FaultRecord] = []
         self._observers: list[Any] = []
+        self._peak: Any = None
         self._steps = 0
         self._scenario: LoadedScenario | None = None
 
@@ -185,6 +186,7 @@ class _Subject:
             ledger=ledger,
             census=self._census(ledger),
             watchers=[o for o in self._observers if hasattr(o, "at_step")],
+            peak=self._peak,
         )
         recorder.begin()
         self._steps_until_told(recorder, scenario.step)
@@ -215,17 +217,21 @@ class _Subject:
 
         from harness.capture.device_observer import DeviceObserver
         from harness.capture.gradient_observer import GradientObserver
-        from harness.capture.operator_watch import OperatorWatch
         from harness.ledger.start import why_not_native
 
         devices, gradients = DeviceObserver(), GradientObserver()
         gradients.start()
         self._observers = [devices, gradients]
         if why_not_native() is None and not torch.accelerator.is_available():  # it does not see a device's tensors
+            from harness.capture.operator_watch import OperatorWatch
+            from harness.capture.peak_watch import PeakWatch
             from harness.ledger.native_ledger import NativeLedger
 
-            OperatorWatch(devices).start()  # nor operators
-            return NativeLedger().start()
+            ledger = NativeLedger(keep_events=True).start()
+            self._peak = PeakWatch(ledger)
+            self._peak.start()
+            OperatorWatch(devices, ledger, self._peak).start()  # nor does it see operators
+            return ledger
         from harness.ledger.dispatch import DispatchLedger
 
         return DispatchLedger(observer=devices).start()

@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
+from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
 __all__ = [
@@ -141,6 +142,7 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     dropped: int
     in_graph: dict[int, int]
     owners: dict[int, tuple[ScopeOwner, ...]] = {}
+    peak: PeakComposition | None = None
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -15,7 +15,7 @@ import torch
 from harness.errors import UsageError
 from harness.ledger import _native
 from harness.ledger.current import announce, withdraw
-from harness.ledger.peak import PeakPart, at_the_peak
+from harness.ledger.peak import History, PeakPart, at_the_peak
 from harness.ledger.protocol import Live, Mark, ScopeUse, SiteState, Survivor
 from harness.ledger.sites import PREFIXES
 from harness.model.allocation import Frame
@@ -128,8 +128,15 @@ class NativeLedger:
         return {"cpu": peak} if peak else {}
 
     def peak_parts(self, mark: Mark) -> tuple[PeakPart, ...] | None:
-        """What was alive at the peak since *mark*, by site, the largest first. None where it cannot be told: without
-        *keep_events*, after more events than the ring holds, or while other threads allocate without a pause."""
+        """What was alive at the peak since *mark*, by site, the largest first. None where :meth:`history` is."""
+        history = self.history(mark)
+        if history is None:
+            return None
+        return at_the_peak(history.alive, [(key, bytes_, site) for key, bytes_, site, _ in history.events])
+
+    def history(self, mark: Mark) -> History | None:
+        """What is alive, and every birth and death since *mark*. None where it cannot be told: without *keep_events*,
+        after more events than the ring holds, or while other threads allocate without a pause."""
         self._check()
         since = self._event_at[mark]
         for _ in range(_MOST_TRIES):
@@ -140,8 +147,12 @@ class NativeLedger:
                 (address, bytes_, site) for _, address, bytes_, _, site, _, _ in _native.records(*_EVER, _NO_SCOPE)
             ]
             if _native.event_count() == since + len(events):  # both are of one moment
-                return at_the_peak(alive, [(address, bytes_, site) for address, bytes_, site, _ in events])
+                return History(first=since, events=tuple(events), alive=tuple(alive))
         return None
+
+    def events_so_far(self) -> int:
+        """How many births and deaths there were since the start, with *keep_events*: the number of the next one."""
+        return _native.event_count()
 
     def allocations(self, mark: Mark) -> int:
         self._check()

@@ -9,6 +9,7 @@ import msgspec
 from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.peak import PeakComposition
 from harness.model.series import Series
 
 __all__ = [
@@ -67,13 +68,17 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tensor ledger saw. ``blind_to`` is a sentence; ``dropped`` counts storages it had to let go unlisted."""
+    """What the tensor ledger saw. ``blind_to`` is a sentence; ``dropped`` counts storages it had to let go unlisted.
+
+    ``peak`` is the composition of the highest peak among the steps that were watched for it (the last one before each
+    checkpoint); None where none could be told."""
 
     source: str
     blind_to: str
     peak_bytes: dict[str, int]
     sites: tuple[SiteRecord, ...]
     dropped: int = 0
+    peak: PeakComposition | None = None
 
 
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):

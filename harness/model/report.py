@@ -12,6 +12,7 @@ import msgspec
 from harness.model.allocation import Frame
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.peak import PeakPart, TensorRole
 from harness.model.recording import Ending, Variant
 from harness.model.series import Growth
 from harness.model.verdict import LookAlike, Outcome
@@ -113,6 +114,9 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """One variant of one scenario, judged. ``steps`` counts all that ran, warm-up among them.
 
     ``started`` is False where the scenario never came to its first step because the file cannot be run.
+
+    ``peak_by_role`` says what was alive on the CPU at the peak of step ``peak_step``, and adds up to that step's exact
+    peak; ``peak_parts`` are the largest parts of it, by role and site. Empty and None where it is not known.
     """
 
     scenario: str
@@ -131,6 +135,9 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float
     throughput: Throughput | None
     peak_bytes: dict[str, int]
+    peak_step: int | None = None
+    peak_by_role: dict[TensorRole, int] = {}
+    peak_parts: tuple[PeakPart, ...] = ()
     allocations_per_step: float | None
     comparison: Comparison | None = None
     growth: dict[str, Growth]

@@ -10,7 +10,7 @@ from harness.model.allocation import Frame
 from harness.model.report import Conservation, Finding, RunReport
 from harness.render.escaped import cut, escaped, tail
 from harness.render.sparkline import main_curve, sparkline
-from harness.render.view import comparison_words, finding_growth, next_command
+from harness.render.view import comparison_words, finding_growth, next_command, peak_words
 from harness.units import format_bytes, format_count, format_rate
 
 __all__ = ["Fact", "brief", "finding_facts", "run_facts"]
@@ -64,6 +64,9 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
         yield Fact(label="look-alike", text=_sentence(told))
     if run.comparison is not None:
         yield Fact(label="compared", text=_sentence(comparison_words(run.comparison)))
+    peak = peak_words(run)
+    if peak is not None:
+        yield Fact(label="peak", text=peak, verbatim=_largest_part(run))
     if run.conservation is not None:
         yield Fact(label="account", text=_account(run.conservation))
     yield from _ending(run)
@@ -83,6 +86,9 @@ def brief(run: RunReport) -> Iterator[str]:
         yield f"{_text(look_alike.look_alike)}, {format_bytes(look_alike.bytes)}: {_text(look_alike.evidence)}"
     if run.comparison is not None and run.expected.at_least is not None:
         yield comparison_words(run.comparison)
+    peak = peak_words(run) if run.expected.kind == "higher_peak" else None
+    if peak is not None:
+        yield f"peak {peak}"
 
 
 def _growth(finding: Finding) -> str:
@@ -108,6 +114,16 @@ def _source(frames: tuple[Frame, ...], run: RunReport) -> tuple[str, ...]:
     """The allocating line, then who called it."""
     first = [f"  {cut(frames[0].source, 200)}"] if frames[0].source else []
     return (*first, *(f"called by {_place(frame, run)}" for frame in frames[1:_MOST_FRAMES]))
+
+
+def _largest_part(run: RunReport) -> tuple[str, ...]:
+    """The line that allocated most of what was alive at the peak."""
+    part = next((part for part in run.peak_parts if part.allocated_at), None)
+    if part is None:
+        return ()
+    source = part.allocated_at[0].source
+    told = f"largest part: {part.role}, {format_bytes(part.bytes)}, {_place(part.allocated_at[0], run)}"
+    return (told, *([f"  {cut(source, 200)}"] if source else []))
 
 
 def _account(conservation: Conservation) -> str:

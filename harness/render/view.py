@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from harness.model.expectation import Expectation
 from harness.model.report import Comparison, Finding, Report, RunReport
 from harness.render.escaped import cut
-from harness.units import format_count, format_rate, format_ratio, format_throughput
+from harness.units import format_bytes, format_count, format_rate, format_ratio, format_share, format_throughput
 
 __all__ = [
     "Standing",
@@ -19,6 +19,7 @@ __all__ = [
     "growth_words",
     "next_command",
     "outcome_words",
+    "peak_words",
     "run_title",
     "speed_words",
     "standing",
@@ -125,6 +126,16 @@ def comparison_words(comparison: Comparison) -> str:
     if comparison.throughput_ratio is not None:
         parts.insert(0, f"fixed_step is {format_ratio(comparison.throughput_ratio)} as fast")
     return "; ".join(parts) or "nothing could be compared"
+
+
+def peak_words(run: RunReport) -> str | None:
+    """``1.4 MiB on the CPU in step 47: activation 61 %, parameter 20 %, input 19 %``; None where it is not known."""
+    total = sum(run.peak_by_role.values())
+    if not total:
+        return None
+    shares = sorted(run.peak_by_role.items(), key=lambda item: -item[1])
+    told = ", ".join(f"{role} {format_share(bytes_ / total)}" for role, bytes_ in shares)
+    return f"{format_bytes(total)} on the CPU in step {run.peak_step}: {told}"
 
 
 def next_command(run: RunReport) -> str:

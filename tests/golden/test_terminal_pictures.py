@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from harness.model.allocation import Frame
 from harness.model.expectation import Expectation
+from harness.model.peak import PeakPart
 from harness.model.recording import Ending
 from harness.model.report import Comparison, Problem, Throughput
 from harness.render.terminal import render
@@ -15,7 +17,20 @@ def picture(text: str) -> str:
 
 
 def test_a_leak_that_nobody_expected_is_told_in_full() -> None:
-    report = a_report(a_leak(notes=("the dispatch ledger ran: other threads are unseen",)))
+    peak = PeakPart(
+        role="activation",
+        bytes=917504,
+        storages=56,
+        allocated_at=(Frame(path="/home/me/work/train.py", line=12, function="step", source="x = torch.ones(64, 64)"),),
+    )
+    report = a_report(
+        a_leak(
+            notes=("the dispatch ledger ran: other threads are unseen",),
+            peak_step=63,
+            peak_by_role={"activation": 917504, "parameter": 65536, "other": 24},
+            peak_parts=(peak,),
+        )
+    )
 
     assert render(report) == picture("""
 torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
@@ -37,6 +52,9 @@ torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 ·
   curve       ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ leak.bytes 0 B to 960.0 KiB
   because     The storages of one site grow by 16384 bytes a step, to the end.
               The oldest of them is 55 steps old and alive.
+  peak        960.0 KiB on the CPU in step 63: activation 93 %, parameter 7 %, other under 1 %
+              largest part: activation, 896.0 KiB, work/train.py:12 in step
+                x = torch.ones(64, 64)
   note        The dispatch ledger ran: other threads are unseen.
   next        harness run work/train.py --variant step --format json
 
@@ -56,23 +74,33 @@ def test_what_was_expected_is_told_in_brief() -> None:
             expected=Expectation(kind="slower", at_least=4.0),
             comparison=Comparison(throughput_ratio=12.2, peak_ratio=1.0),
         ),
+        a_run(
+            "layers",
+            expected=Expectation(kind="higher_peak", at_least=2.0),
+            comparison=Comparison(peak_ratio=3.0),
+            peak_step=47,
+            peak_by_role={"activation": 8388608, "input": 1048576},
+        ),
     )
 
     assert render(report) == picture("""
 torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
 
-   scenario        variant     outcome  expected  growth/step  steps          speed
-───────────────────────────────────────────────────────────────────────────────────
-✓  held_reference  step        leak     leak         16.0 KiB     64   51.0 steps/s
-✓                  fixed_step  stable   stable              -     64   51.0 steps/s
-✓  batches         step        stable   slower              -     64  1,632 items/s
+   scenario        variant     outcome  expected     growth/step  steps          speed
+──────────────────────────────────────────────────────────────────────────────────────
+✓  held_reference  step        leak     leak            16.0 KiB     64   51.0 steps/s
+✓                  fixed_step  stable   stable                 -     64   51.0 steps/s
+✓  batches         step        stable   slower                 -     64  1,632 items/s
+✓  layers          step        stable   higher peak            -     64   51.0 steps/s
 
 Found, as expected
   held_reference · step  held_reference 16.0 KiB/step at /home/me/work/train.py:12 in step, held by
                          module train > history: list > [*]
   batches · step         fixed_step is 12.2x as fast; step peaks at 1.00x its bytes
+  layers · step          step peaks at 3.0x its bytes
+                         peak 9.0 MiB on the CPU in step 47: activation 89 %, input 11 %
 
-All 3 runs ended as expected.
+All 4 runs ended as expected.
 """)
 
 

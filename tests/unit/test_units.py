@@ -15,6 +15,7 @@ from harness.units import (
     format_duration,
     format_rate,
     format_ratio,
+    format_share,
     format_throughput,
     format_value,
     parse_bytes,
@@ -185,6 +186,14 @@ def test_ratios_near_one_keep_the_digits_that_matter(ratio: float, shown: str) -
 )
 def test_durations_are_printed_in_the_unit_that_fits(seconds: float, shown: str) -> None:
     assert format_duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0 %"), (1e-9, "under 1 %"), (0.0099, "under 1 %"), (0.01, "1 %"), (0.614, "61 %"), (1.0, "100 %")],
+)
+def test_shares_are_whole_percents_and_never_a_false_zero(share: float, shown: str) -> None:
+    assert format_share(share) == shown
 
 
 def test_throughput_names_what_it_counts() -> None:

@@ -3,13 +3,15 @@
 #include "ledger.h"
 #include "pages.h"
 
+#include <string.h>
+
 #define RING 131072u /* a power of two: 3 MiB */
 
 typedef struct {
     uint64_t address;
     int64_t bytes; /* negative: a death */
     uint32_t site;
-    int32_t birth;
+    uint32_t thread; /* in which it was born */
 } event;
 
 bool events_are_kept;
@@ -23,6 +25,9 @@ events_reset(bool wanted)
     if (wanted && ring == NULL) {
         ring = pages_take(RING * sizeof(event));
     }
+    if (wanted && ring != NULL) {
+        memset(ring, 0, RING * sizeof(event)); /* resident from now on: filling it must not look like somebody's growth */
+    }
     events_are_kept = wanted && ring != NULL;
     atomic_store(&next, 0);
     return wanted && ring == NULL ? -1 : 0;
@@ -32,7 +37,7 @@ void
 event_note(const record *entry, int sign)
 {
     uint64_t at = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
-    ring[at % RING] = (event){entry->address, sign * (int64_t)entry->bytes, entry->site, entry->birth};
+    ring[at % RING] = (event){entry->address, sign * (int64_t)entry->bytes, entry->site, entry->thread};
 }
 
 uint64_t
@@ -41,7 +46,7 @@ events_now(void)
     return atomic_load(&next);
 }
 
-/* Events from number *since* on as (address, signed bytes, site, birth), oldest first, or None when the first of them
+/* Events from number *since* on as (address, signed bytes, site, thread of the birth), oldest first, or None when the first of them
  * are overwritten already. Copied while nothing is booked, so that none is half written. */
 PyObject *
 events_as_python(uint64_t since)
@@ -61,8 +66,8 @@ events_as_python(uint64_t since)
     }
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (uint64_t i = 0; list != NULL && i < count; i++) {
-        PyObject *item = Py_BuildValue("(KLIi)", (unsigned long long)copy[i].address, (long long)copy[i].bytes,
-                                       copy[i].site, copy[i].birth);
+        PyObject *item = Py_BuildValue("(KLII)", (unsigned long long)copy[i].address, (long long)copy[i].bytes,
+                                       copy[i].site, copy[i].thread);
         if (item == NULL) {
             Py_CLEAR(list);
             break;

@@ -9,6 +9,7 @@ from harness.capture.gathering import Gathering, ending_of_exit, without_our_fra
 from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame
 from harness.model.environment import Environment
+from harness.model.peak import PeakComposition
 from harness.model.recording import ScenarioFacts
 
 FACTS = wire.Facts(
@@ -94,3 +95,17 @@ def test_the_stack_of_a_crash_shows_the_scenarios_frames_and_not_ours() -> None:
     assert "recorder.py" not in shown
     assert "runpy" not in shown
     assert "Extension modules" not in shown
+
+
+def test_the_composition_kept_is_that_of_the_highest_peak_and_of_equal_ones_the_latest() -> None:
+    def told(step: int, size: int) -> wire.LedgerState:
+        peak = PeakComposition(step=step, bytes=size, by_role={"other": size}, parts=())
+        return wire.LedgerState(peak_bytes={"cpu": 9}, dropped=0, in_graph={}, peak=peak)
+
+    unknown = wire.LedgerState(peak_bytes={"cpu": 9}, dropped=0, in_graph={})
+
+    record = gathering(FACTS, told(7, 5), told(40, 9), told(56, 9), told(128, 6), unknown).record()
+
+    assert record.ledger is not None
+    assert record.ledger.peak is not None
+    assert record.ledger.peak.step == 56

@@ -16,6 +16,7 @@ from harness.render.view import (
     expected_words,
     growth_words,
     next_command,
+    peak_words,
     run_title,
     speed_words,
     standing,
@@ -157,3 +158,10 @@ def test_cutting_keeps_both_ends_and_never_exceeds_its_limit() -> None:
 def test_a_tail_keeps_the_last_lines_that_say_something() -> None:
     assert tail("one\n\ntwo\n\tthree\n \n", 2) == ("two", "    three")
     assert tail("", 3) == ()
+
+
+def test_a_peak_is_told_by_role_the_largest_first_and_not_at_all_where_it_is_not_known() -> None:
+    run = a_run(peak_step=47, peak_by_role={"parameter": 1024, "activation": 3062, "other": 10})
+
+    assert peak_words(run) == "4.0 KiB on the CPU in step 47: activation 75 %, parameter 25 %, other under 1 %"
+    assert peak_words(a_run()) is None
