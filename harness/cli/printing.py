@@ -20,7 +20,7 @@ __all__ = [
     "width",
 ]
 
-_PLAIN_WIDTH = 100
+_PLAIN_WIDTH = 108
 _WIDEST = 140
 
 
@@ -91,5 +91,5 @@ def has_color(stream: TextIO) -> bool:
 
 
 def width(stream: TextIO) -> int:
-    """Columns: the terminal's, up to what can still be read in one line; 100 in a file or a pipe."""
+    """Columns: the terminal's, up to what can still be read in one line; 108 in a file or a pipe."""
     return min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else _PLAIN_WIDTH

@@ -43,9 +43,18 @@ def test_the_example_comes_out_as_it_is_shown(tmp_path: Path) -> None:
     # Growth, speed and steps are this machine's; the verdict, the cause, the place and the cure are not.
     kept = re.compile(r"✗ train ·|  (cause|allocated|fix|next) |      .*outputs\.append|\d+ of \d+ as expected")
     lines = [line for line in shown if kept.match(line)]
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert [line for line in lines if line not in done.stdout.splitlines()] == []
     assert done.returncode == 1
+
+
+def test_the_example_of_a_scope_fails_as_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text(block_after("Save this as `serve.py`:"))
+
+    done = subprocess.run([sys.executable, "serve.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    shown = " ".join(block_after("and run `python serve.py`:").split())
+    assert shown.replace("…", str(tmp_path)) == done.stderr.splitlines()[-1]
 
 
 def test_the_exit_codes_are_all_explained_and_in_the_right_order() -> None:

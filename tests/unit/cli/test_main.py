@@ -164,11 +164,11 @@ def test_color_is_for_terminals_whose_owner_wants_it(
     assert printing.has_color(Terminal(is_terminal)) is color  # type: ignore[arg-type] # all it asks for is isatty
 
 
-def test_the_width_is_the_terminals_and_a_file_gets_100(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_is_the_terminals_and_a_file_gets_108(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "88")
 
     assert printing.width(Terminal(True)) == 88  # type: ignore[arg-type] # all it asks for is isatty
-    assert printing.width(Terminal(False)) == 100  # type: ignore[arg-type] # all it asks for is isatty
+    assert printing.width(Terminal(False)) == 108  # type: ignore[arg-type] # all it asks for is isatty
 
 
 def shell(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
