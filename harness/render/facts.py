@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -16,6 +17,7 @@ from harness.units import format_bytes, format_count, format_rate
 __all__ = ["Fact", "brief", "finding_facts", "run_facts"]
 
 _MOST_TEXT = 1000
+_LONGEST_SENTENCE = 4096
 _MOST_FRAMES = 5
 
 
@@ -58,7 +60,7 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
     if curve is not None and run.outcome in ("leak", "inconclusive"):
         yield Fact(label="curve", text=sparkline(curve))
     for k, reason in enumerate(run.reasons):
-        yield Fact(label="" if k else "because", text=_sentence(reason))
+        yield Fact(label="" if k else "because", text=_sentence(_nearer(reason, run)))
     for look_alike in run.look_alikes:
         told = f"{look_alike.look_alike}, {format_bytes(look_alike.bytes)}: {look_alike.evidence}"
         yield Fact(label="look-alike", text=_sentence(told))
@@ -108,6 +110,13 @@ def _place(frame: Frame, run: RunReport) -> str:
     """``train.py:12 in step``; the scenario's own file as the report names it everywhere else."""
     path = run.path if frame.path.endswith(f"/{run.path}") else frame.path
     return f"{cut(path, 120)}:{frame.line} in {cut(frame.function, 80)}"
+
+
+def _nearer(text: str, run: RunReport) -> str:
+    """The scenario's own file in a sentence as the report names it everywhere else, and not from the root."""
+    if len(text) > _LONGEST_SENTENCE:
+        return text  # hostile: searching it takes time by its square
+    return re.sub(rf"/\S*/{re.escape(run.path)}(?=:\d)", lambda _: run.path, text)
 
 
 def _source(frames: tuple[Frame, ...], run: RunReport) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,16 +41,46 @@ def test_asking_for_native_is_refused_with_the_reason() -> None:
         start_ledger(source="native")
 
 
+SCOPES = """
+import torch
+from harness import ResourceScope
+from harness.errors import BudgetExceededError
+with ResourceScope("request") as scope:
+    kept = [torch.ones(100)]
+print(scope.escapes[0].bytes)
+try:
+    with ResourceScope("request", budget="1 KiB"):
+        torch.ones(1000)
+except BudgetExceededError:
+    print("refused")
+"""
+
+
 @pytest.mark.slow
-def test_without_a_compiler_the_wheel_is_built_and_has_no_extension(tmp_path: Path) -> None:
+def test_built_without_a_compiler_all_works_through_dispatch_and_says_so(tmp_path: Path) -> None:
     left_out = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info", "*.so", "tests", "out")
     source = shutil.copytree(ROOT, tmp_path / "source", ignore=left_out)
+    pip, offline = [sys.executable, "-m", "pip"], ["-q", "--no-deps", "--no-index"]
+    without_compiler = {**os.environ, "CC": "/nonexistent/compiler"}
 
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
-    environment = {**os.environ, "CC": "/nonexistent/compiler"}
-    subprocess.run([*command, "-w", str(tmp_path), str(source)], check=True, env=environment, capture_output=True)
-
+    run([*pip, "wheel", *offline, "--no-build-isolation", "-w", tmp_path, source], env=without_compiler)
     (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert "harness/ledger/start.py" in names
-    assert [name for name in names if name.endswith(".so")] == []
+    run([*pip, "install", *offline, "--target", tmp_path / "installed", wheel])
+
+    assert list((tmp_path / "installed").rglob("*.so")) == []
+    installed = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}}
+    report = run([sys.executable, "-m", "harness.cli.main", "run", "held_reference"], **installed)
+    assert f"{Path('installed', 'harness')}" in run([sys.executable, "-c", WHERE], **installed)
+    assert "All 2 runs ended as expected." in report
+    assert "the dispatch ledger does not see" in report
+    assert run([sys.executable, "-c", SCOPES], **installed) == "400\nrefused\n"
+
+
+WHERE = "import harness; print(harness.__file__)"
+
+
+def run(command: list[Any], **options: Any) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    printed: str = done.stdout
+    return printed

@@ -69,6 +69,14 @@ def test_names_of_a_megabyte_are_cut_and_both_ends_stay() -> None:
     assert "end · step" in shown
 
 
+def test_a_reason_names_the_scenarios_own_file_as_everything_else_does() -> None:
+    reasons = ("storages from /home/me/work/train.py:8 and /home/me/other.py:3 grew",)
+
+    shown = render(a_report(a_leak("train", path="work/train.py", reasons=reasons, as_expected=False)), width=160)
+
+    assert "from work/train.py:8 and /home/me/other.py:3 grew" in shown
+
+
 def test_color_is_used_only_where_it_is_asked_for() -> None:
     report = a_report(a_leak())
 
