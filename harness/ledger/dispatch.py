@@ -56,10 +56,9 @@ class _Site:
 
 
 class _Thread(threading.local):
-    """What is known of a thread: a refusal that is due, and the mode that follows it (True: the ledger's first one)."""
+    """What is known of a thread: a refusal that is due."""
 
     refusal: str | None = None
-    followed: Any = None
 
 
 class DispatchLedger:
@@ -103,7 +102,7 @@ class DispatchLedger:
         self._mode = LedgerMode(self, self._scopes.presence())
         self._mode.__enter__()  # type: ignore[no-untyped-call]
         self.is_running = True
-        self._thread.followed = True
+        self._scopes.presence().followed = True
         announce(self)
         return self
 
@@ -111,7 +110,7 @@ class DispatchLedger:
         if self.is_running and self._mode is not None:
             self.is_running = False
             withdraw(self)
-            self._thread.followed = None
+            self._scopes.presence().followed = None
             leave_mode(self._mode)
 
     def __enter__(self) -> Self:
@@ -187,8 +186,9 @@ class DispatchLedger:
         return RuntimeError(sentence)
 
     def _drain(self) -> None:
-        with self._lock:
-            self._take_off()
+        if self._dead:
+            with self._lock:
+                self._take_off()
 
     def _take_off(self) -> None:
         while self._dead:
@@ -269,14 +269,15 @@ class DispatchLedger:
         self._scopes.define(number, parent, name=name, budget_bytes=budget_bytes)
 
     def enter_scope(self, number: int) -> int:
-        before = self._scopes.enter(number)
-        thread = self._thread
-        if number and thread.followed is None and self.is_running:
-            thread.followed = LedgerMode(self, self._scopes.presence())
-            thread.followed.__enter__()
-        elif not number and isinstance(thread.followed, LedgerMode):
-            leave_mode(thread.followed)
-            thread.followed = None
+        presence = self._scopes.presence()
+        before = self._scopes.enter(number, presence)
+        if number:
+            if presence.followed is None and self.is_running:
+                presence.followed = LedgerMode(self, presence)
+                presence.followed.__enter__()
+        elif isinstance(presence.followed, LedgerMode):
+            leave_mode(presence.followed)
+            presence.followed = None
         return before
 
     def forget_scope(self, number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from harness.errors import UsageError
 from harness.ledger.protocol import Live, ScopeUse
@@ -12,12 +13,13 @@ __all__ = ["Presence", "ScopeBook"]
 
 
 class Presence:
-    """The number of the scope that one thread is in."""
+    """The number of the scope that one thread is in, and the mode that follows it (True: the first one of the ledger)."""
 
-    __slots__ = ("number",)
+    __slots__ = ("followed", "number")
 
     def __init__(self) -> None:
         self.number = 0
+        self.followed: Any = None
 
 
 class _Here(threading.local):
@@ -53,9 +55,9 @@ class ScopeBook:
             raise UsageError(f"scope {number} is defined already", help="Every scope takes a number of its own.")
         self._open[number] = _Scope(name, self._scope(parent), budget_bytes)
 
-    def enter(self, number: int) -> int:
-        self._scope(number)
-        presence = self._here.presence
+    def enter(self, number: int, presence: Presence) -> int:
+        if number not in self._open:
+            self._scope(number)  # which raises
         before, presence.number = presence.number, number
         return before
 
