@@ -13,7 +13,7 @@ __all__ = ["Presence", "ScopeBook"]
 
 
 class Presence:
-    """The number of the scope that one thread is in, and the mode that follows it (True: the first one of the ledger)."""
+    """The number of the scope that one thread is in, and the mode that follows it (True: the first of the ledger)."""
 
     __slots__ = ("followed", "number")
 
