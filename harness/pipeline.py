@@ -18,6 +18,7 @@ from harness.capture.variant import Plan, record_variant
 from harness.diagnose import diagnose
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
+from harness.judge.curiosity import holders_wanted
 from harness.judge.detector import judge
 from harness.judge.policy import DEFAULT, Policy
 from harness.judge.sequential import go_on
@@ -93,6 +94,7 @@ def run_scenarios(
                             variant,
                             plan=_plan(options),
                             next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
+                            holders_wanted=holders_wanted,
                             on_progress=progress.stepped,
                         )
                     except CaptureError as error:

@@ -19,8 +19,8 @@ from harness.model.recording import Ending, SubjectRecord
 
 __all__ = ["Decide", "run_subject"]
 
-Decide = Callable[[Gathering], int]
-"""Asked at each checkpoint; answers the number of steps to have done in all before the next (none more: stop)."""
+Decide = Callable[[Gathering], wire.Go]
+"""Asked at each checkpoint; answers how many steps to have done in all before the next (none more: stop)."""
 
 _GRACE_S = 0.5
 """How long a hanging subject is given to write where it hangs."""
@@ -169,9 +169,9 @@ class _Session:
         return True
 
     def _answer(self) -> None:
-        until = self._decide(self._gathering)
+        answer = self._decide(self._gathering)
         with contextlib.suppress(OSError):  # it was killed while it waited; the server will say so
-            self._handle.wire.sendall(wire.encode(wire.Go(until=until)))
+            self._handle.wire.sendall(wire.encode(answer))
 
     def _from_stdout(self) -> bool:
         return self._from_pipe(self._handle.stdout, self._gathering.stdout.feed)

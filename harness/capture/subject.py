@@ -129,6 +129,7 @@ class _Subject:
         self._faults: list[FaultRecord] = []
         self._observers: list[Any] = []
         self._peak: Any = None
+        self._holders: Any = None
         self._steps = 0
         self._scenario: LoadedScenario | None = None
 
@@ -179,6 +180,10 @@ class _Subject:
         self._started = True
         if scenario.setup is not None:
             scenario.setup()
+        if ledger is not None:
+            from harness.capture.holder_watch import HolderWatch
+
+            self._holders = HolderWatch(ledger)
         recorder = Recorder(
             instruments=instruments,
             sink=self._send,
@@ -192,14 +197,18 @@ class _Subject:
         self._steps_until_told(recorder, scenario.step)
 
     def _steps_until_told(self, recorder: Recorder, step: Callable[[int], object]) -> None:
-        until = self._job.first_stop
-        while self._steps < until:
-            recorder.run(self._counting(step), first=self._steps, until=until)
+        told = wire.Go(until=self._job.first_stop)
+        while self._steps < told.until:
+            recorder.run(self._counting(step), first=self._steps, until=told.until)
             recorder.checkpoint()
+            if self._job.watch_holders and self._holders is not None and not self._holders.has_measured:
+                self._holders.measure(self._steps)
             self._send(wire.Checkpoint(steps=self._steps))
             answer = self._reader.next()
             assert isinstance(answer, wire.Go)
-            until = answer.until
+            told = answer
+        if told.look_at is not None and self._holders is not None:
+            self._send(wire.Held(record=self._holders.look(told.look_at, self._steps, self._counting(step))))
 
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:

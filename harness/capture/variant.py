@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -18,10 +18,14 @@ from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["NextStop", "Plan", "record_variant"]
+__all__ = ["Curiosity", "NextStop", "Plan", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
+
+Curiosity = Callable[[Sequence[SubjectRecord]], tuple[int, ...] | None]
+"""Asked with the subjects so far, the present one last: the sites whose holders are wanted (none: only what else grew),
+or None where nothing grows that anybody could hold."""
 
 _FIRST_QUESTION = 8
 """Steps before the first question. Until then nobody knows how long a step takes, and so how many there is time for."""
@@ -51,6 +55,7 @@ def record_variant(
     *,
     plan: Plan,
     next_stop: NextStop,
+    holders_wanted: Curiosity,
     on_progress: Callable[[int, str], None],
 ) -> Recording:
     """Run the subjects that this variant needs and return all that they told.
@@ -64,7 +69,8 @@ def record_variant(
 
     def run(role: Role) -> SubjectRecord:
         nonlocal facts, environment
-        gathering, record = _run_role(server, scenario, variant, role, plan, next_stop, on_progress)
+        ask = _Asking(plan, next_stop, holders_wanted, tuple(subjects), role)
+        gathering, record = _run_role(server, scenario, variant, role, plan, ask, on_progress)
         facts, environment = facts or gathering.facts, environment or gathering.environment
         subjects.append(record)
         return record
@@ -88,7 +94,7 @@ def _run_role(
     variant: Variant,
     role: Role,
     plan: Plan,
-    next_stop: NextStop,
+    ask: _Asking,
     on_progress: Callable[[int, str], None],
 ) -> tuple[Gathering, SubjectRecord]:
     job = wire.Job(
@@ -97,19 +103,16 @@ def _run_role(
         variant=variant,
         role=role,
         warmup=plan.warmup,
-        first_stop=plan.warmup + plan.steps if plan.steps is not None else _FIRST_QUESTION,
+        first_stop=ask.first_stop,
         seed=plan.seed,
         memory_limit_bytes=plan.memory_limit_bytes,
+        watch_holders=ask.watch_holders,
     )
-
-    def decide(gathering: Gathering) -> int:
-        return 0 if plan.steps is not None else next_stop(gathering.record())
-
     try:
         return run_subject(
             server,
             job,
-            decide=decide,
+            decide=ask,
             timeout_s=plan.timeout_s,
             on_progress=lambda steps: on_progress(steps, _DOING[role]),
             fresh_interpreter=plan.fresh_interpreter or scenario.fresh_interpreter,
@@ -119,6 +122,31 @@ def _run_role(
             raise
         gathering = Gathering(role=role, warmup=plan.warmup)
         return gathering, gathering.record(Ending(status="killed", detail=str(error)))
+
+
+class _Asking:
+    """Answers a subject's questions: whether to go on and, with a stop, who holds what grew."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        next_stop: NextStop,
+        holders_wanted: Curiosity,
+        before: tuple[SubjectRecord, ...],
+        role: Role,
+    ) -> None:
+        self._next_stop, self._holders_wanted, self._before, self._role = next_stop, holders_wanted, before, role
+        self._all = plan.warmup + plan.steps if plan.steps is not None else None
+        self.first_stop = _FIRST_QUESTION if self._all is None else min(self._all, max(_FIRST_QUESTION, plan.warmup))
+        self.watch_holders = role == "ledger" and holders_wanted(before) is not None
+
+    def __call__(self, gathering: Gathering) -> wire.Go:
+        record = gathering.record()
+        until = self._next_stop(record) if self._all is None else self._all
+        if until > record.steps:
+            return wire.Go(until=until)
+        wanted = self._holders_wanted((*self._before, record)) if self._role == "ledger" else None
+        return wire.Go(until=0, look_at=wanted)
 
 
 def _collector_matters(subjects: list[SubjectRecord]) -> bool:

@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
+from harness.model.holding import HeldRecord
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
@@ -24,6 +25,7 @@ __all__ = [
     "Facts",
     "FrameReader",
     "Go",
+    "Held",
     "Job",
     "Launch",
     "Launched",
@@ -55,7 +57,8 @@ class LostError(Exception):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What one subject is to do. ``first_stop`` is the number of steps after which it first asks whether to go on."""
+    """What one subject is to do. ``first_stop`` is the number of steps after which it first asks whether to go on;
+    ``watch_holders``: it notes the sizes of containers then, as it will be asked who holds what."""
 
     path: str
     name: str
@@ -65,6 +68,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     first_stop: int
     seed: int
     memory_limit_bytes: int | None
+    watch_holders: bool = False
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -152,9 +156,18 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Go(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Parent to subject: go on until so many steps are done in all; no more than now means stop."""
+    """Parent to subject: go on until so many steps are done in all; no more than now means stop.
+
+    ``look_at`` asks, with a stop, who holds the survivors of these sites and what else grew; None: nobody asks."""
 
     until: int
+    look_at: tuple[int, ...] | None = None
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Subject to parent, after the last step: who holds what."""
+
+    record: HeldRecord
 
 
 class Over(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -190,6 +203,7 @@ Message = (
     | LedgerState
     | Checkpoint
     | Go
+    | Held
     | Over
     | Broken
 )

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
+from harness.diagnose.holders import chosen_container, chosen_path
+from harness.model.allocation import Frame
+from harness.model.holding import GrownContainer, HeldRecord, HolderPath, Link, Trait
+from harness.model.metric import metric
 from harness.model.recording import Recording, SubjectRecord
 from harness.model.series import Growth
 from harness.model.verdict import Suspect, Verdict
+from harness.units import format_rate
 
 __all__ = ["Case", "Opinion"]
 
@@ -19,12 +26,11 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class Case:
     """One suspect with everything that was recorded and judged around it."""
 
-    recording: Recording
-    verdict: Verdict
-    suspect: Suspect
+    def __init__(self, *, recording: Recording, verdict: Verdict, suspect: Suspect) -> None:
+        self.recording, self.verdict, self.suspect = recording, verdict, suspect
 
     def grows(self, metric: str) -> bool:
         """Whether the verdict says that *metric* grows to the end."""
@@ -43,11 +49,108 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         assert subject is not None
         return subject
 
+    @cached_property
+    def held(self) -> HeldRecord | None:
+        """What the look at living objects gave, in the first subject that was asked."""
+        return next((s.held for s in self.recording.subjects if s.held is not None), None)
+
+    @cached_property
+    def path(self) -> HolderPath | None:
+        """The way to what this suspect keeps: to its survivors, or to the container that grows with it."""
+        return chosen_path(self.suspect, self.held, self.container, self.verdict) if self.held is not None else None
+
+    @cached_property
+    def container(self) -> GrownContainer | None:
+        """The growing container that explains this suspect."""
+        return chosen_container(self.suspect, self.held, self.verdict) if self.held is not None else None
+
+    @property
+    def retained_at(self) -> tuple[Frame, ...]:
+        """The frames of the line at which the container grows, or at which the name is bound that all hangs on."""
+        if self.container is not None and self.container.grown_at:
+            return self.container.grown_at
+        if self.held is not None and self.path is not None and self.path.links:
+            return self.held.bound_at.get(self.path.links[0].name, ())
+        return ()
+
+    @property
+    def suspect_link(self) -> Link | None:
+        """The link at which growth enters."""
+        path = self.path
+        return path.links[path.suspect] if path is not None and path.suspect is not None else None
+
+    @property
+    def kept(self) -> tuple[Link, ...]:
+        """The links behind the suspect: what it keeps, and through what."""
+        path = self.path
+        return path.links[path.suspect + 1 :] if path is not None and path.suspect is not None else ()
+
+    def keeps(self, *traits: Trait) -> bool:
+        """Whether what the suspect keeps leads through one of *traits*."""
+        return any(link.trait in traits for link in self.kept)
+
+    @property
+    def on_path(self) -> frozenset[Trait]:
+        """All that the way leads through."""
+        return frozenset(link.trait for link in self.path.links) if self.path is not None else frozenset()
+
+    def registry_rate(self, name: str) -> float:
+        """How much a library's own count grew a step."""
+        if self.held is None or name not in self.held.registries:
+            return 0.0
+        then, now = self.held.registries[name]
+        return (now - then) / max(1, self.held.steps)
+
     @property
     def place(self) -> str:
-        """The allocating line as a few words, or the step itself."""
+        """The allocating line as a few words, or the line at which it is kept, or the step itself."""
         site = self.suspect.site
-        if site is not None and site.frames:
-            frame = site.frames[0]
-            return f"line {frame.line} in {frame.function}"
-        return self.recording.scenario.variant
+        frames = site.frames if site is not None and site.frames else self.retained_at
+        return f"line {frames[0].line} in {frames[0].function}" if frames else self.recording.scenario.variant
+
+    @property
+    def kept_at(self) -> str:
+        """"line 12 `history.append(loss)`": where to change the program; empty where nobody saw it."""
+        if not self.retained_at:
+            return ""
+        frame = self.retained_at[0]
+        return f"line {frame.line} `{_short(frame.source)}`" if frame.source else f"line {frame.line}"
+
+    @property
+    def holder(self) -> str:
+        """The suspect as a person would call it: ``history``, ``writer.scalar_dict``; "something" where unknown."""
+        path = self.path
+        if path is None or path.suspect is None:
+            return "something that outlives the step"
+        return holder_name(path)
+
+    @property
+    def and_keeper(self) -> str:
+        """``; loaders keeps what it leaves, at line 12``, for the end of a sentence; empty where nobody does."""
+        if self.container is None:
+            return ""
+        return f"; {self.holder} keeps what it leaves{f', at {self.kept_at}' if self.kept_at else ''}"
+
+    @property
+    def amount(self) -> str:
+        """``4.0 KiB/step``: what this suspect grows by."""
+        growth = self.suspect.site_growth or self.suspect.growth
+        if metric(self.suspect.metric).unit == "bytes":
+            return format_rate(growth.per_step)
+        return f"{growth.per_step:.3g} a step"
+
+
+def holder_name(path: HolderPath) -> str:
+    """The last names up to the suspect, items left out: ``writer.scalar_dict``, ``model.adapters``."""
+    assert path.suspect is not None
+    names = [
+        link.name for link in path.links[: path.suspect + 1] if not link.name.startswith(("[", "_modules", "_par"))
+    ]
+    if not names:
+        return path.root
+    dotted = names[-1] if " " in names[-1] or "." in names[-1] else ".".join(names[-3:])
+    return dotted if " " not in dotted or dotted == names[-1] else names[-1]
+
+
+def _short(source: str) -> str:
+    return source if len(source) <= 60 else f"{source[:57]}..."

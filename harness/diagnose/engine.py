@@ -7,6 +7,7 @@ import msgspec
 from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
 from harness.diagnose.fingerprint import fingerprint
+from harness.diagnose.holders import told
 from harness.diagnose.rules import RULES
 from harness.model.allocation import Frame
 from harness.model.metric import metric
@@ -19,13 +20,16 @@ __all__ = ["diagnose"]
 _NATIVE = ("heap.used", "python.bytes")
 """Live native bytes: the C heap (tensors among them) and Python's own arenas, which the heap figure does not see."""
 
+_NOWHERE = ("native", "cycle", "surplus")
+"""Roots that several leaks may share: what lies there is told apart by its line."""
+
 
 def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
     """One finding a line and cause of a leak, then one a fault (of those the verdict counts)."""
     findings: list[Finding] = []
     if verdict.outcome == "leak":
         cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
-        findings = _merged([_finding(case) for case in cases])
+        findings = _all_of_it(cases, _merged(cases))
     faults = verdict.faults if verdict.outcome == "fault" else ()
     return (*findings, *(_fault_finding(recording, fault) for fault in faults))
 
@@ -46,24 +50,40 @@ def _finding(case: Case) -> Finding:
         objects_per_step=_objects_per_step(case),
         retained_bytes=_retained(suspect),
         allocated_at=site.frames if site else (),
-        fingerprint=fingerprint(
-            opinion.cause,
-            case.recording.scenario.path,
-            site.frames[0] if site and site.frames else None,
-            suspect.metric,
-        ),
+        retained_at=case.retained_at,
+        held_by=told(case.path) if case.path is not None else None,
+        fingerprint=_fingerprint(case, opinion.cause),
     )
 
 
-def _merged(findings: list[Finding]) -> list[Finding]:
-    """Findings of one cause at one line as one: a single call of a layer allocates in several operators."""
+def _fingerprint(case: Case, cause: str) -> str:
+    """By the names up to the suspect where the holder is known, else by the allocating line."""
+    path, site = case.path, case.suspect.site
+    if path is not None and path.suspect is not None:
+        names = ["[*]" if link.name.startswith("[") else link.name for link in path.links[: path.suspect + 1]]
+        root = "" if path.root_kind in ("module", "class") else path.root_kind
+        return fingerprint(cause, case.recording.scenario.path, None, " > ".join((root, *names)))
+    frame = site.frames[0] if site and site.frames else None
+    return fingerprint(cause, case.recording.scenario.path, frame, case.suspect.metric)
+
+
+def _merged(cases: list[Case]) -> list[Finding]:
+    """Findings of one cause at one line, or in one container, as one: a single call of a layer allocates in several
+    operators, and a list of modules keeps all their parameters."""
     by_place: dict[tuple[object, ...], Finding] = {}
-    for finding in findings:
-        at = finding.allocated_at[0] if finding.allocated_at else None
-        place = (finding.cause, finding.device, at.path, at.line) if at is not None else (finding.fingerprint,)
+    for case in cases:
+        finding = _finding(case)
+        place = (finding.cause, finding.device, *_place(case, finding))
         known = by_place.get(place)
         by_place[place] = finding if known is None else _sum(known, finding)
     return list(by_place.values())
+
+
+def _place(case: Case, finding: Finding) -> tuple[object, ...]:
+    if case.path is not None and case.path.suspect is not None and case.path.root_kind not in _NOWHERE:
+        return (finding.fingerprint,)
+    at = finding.allocated_at[0] if finding.allocated_at else None
+    return (at.path, at.line) if at is not None else (finding.fingerprint,)
 
 
 def _sum(one: Finding, other: Finding) -> Finding:
@@ -74,6 +94,14 @@ def _sum(one: Finding, other: Finding) -> Finding:
         objects_per_step=one.objects_per_step + other.objects_per_step,
         retained_bytes=one.retained_bytes + other.retained_bytes,
     )
+
+
+def _all_of_it(cases: list[Case], findings: list[Finding]) -> list[Finding]:
+    """A single finding has all native growth, also what came with its tensors and is neither counted nor named."""
+    if len(findings) != 1 or any(case.suspect.metric not in ("leak.bytes", "leak.tensors") for case in cases):
+        return findings
+    native = sum(cases[0].rate(name) for name in _NATIVE)
+    return [msgspec.structs.replace(findings[0], bytes_per_step=max(native, findings[0].bytes_per_step))]
 
 
 def _unexplained(case: Case) -> Opinion:

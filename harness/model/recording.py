@@ -9,6 +9,7 @@ import msgspec
 from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.holding import HeldRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
 
@@ -104,7 +105,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``steps`` is how many steps ran to their end, the warm-up ones among them; ``step_ns`` how long each took
     (nanoseconds, our own readings left out). ``collector_enabled`` is the collector's state after the last step;
-    ``frozen_growth`` how many objects the scenario moved to the permanent generation.
+    ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was still
+    alive after the last step, where that was asked.
     """
 
     role: Role
@@ -122,6 +124,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     collector_enabled: bool = True
     frozen_growth: int = 0
     trimmed_bytes: int | None = None
+    held: HeldRecord | None = None
     stdout: str = ""
     stderr: str = ""
 

@@ -71,7 +71,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong: a leak's cause or a fault's kind, where, how much, and what to change.
 
     ``bytes_per_step`` are live native bytes (heap in use, Python objects, shared memory, device);
-    ``tensor_bytes_per_step`` is the part of it that the ledger counted exactly.
+    ``tensor_bytes_per_step`` is the part of it that the ledger counted exactly. ``allocated_at`` is where its memory
+    comes from, ``retained_at`` where the container that keeps it gains elements (or the name that keeps it is bound);
+    both innermost user frame first, and empty where that is not known.
     """
 
     cause: str | None
@@ -87,6 +89,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     objects_per_step: float
     retained_bytes: int
     allocated_at: tuple[Frame, ...] = ()
+    retained_at: tuple[Frame, ...] = ()
     native_stack: tuple[str, ...] = ()
     held_by: HeldBy | None = None
     fingerprint: str

@@ -14,6 +14,6 @@ def shared_memory_growth(case: Case) -> Opinion | None:
         return None
     return Opinion(
         cause="shared_memory_growth",
-        explanation=f"shared memory grows by {format_rate(case.suspect.growth.per_step)}",
+        explanation=f"shared memory grows by {format_rate(case.suspect.growth.per_step)}{case.and_keeper}",
         fix="Publish into one preallocated shared tensor (copy_), and drop shared tensors that were consumed.",
     )

@@ -15,7 +15,7 @@ def thread_growth(case: Case) -> Opinion | None:
         cause="thread_growth",
         explanation=(
             f"each step leaves {case.suspect.growth.per_step:.3g} thread(s) alive; "
-            "a blocked thread keeps its stack and every local of its frames"
+            f"a blocked thread keeps its stack and every local of its frames{case.and_keeper}"
         ),
         fix="Give the thread a way to stop and join it, or use one pool of a fixed size for all steps.",
     )

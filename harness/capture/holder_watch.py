@@ -1,0 +1,73 @@
+"""Who holds the survivors: asked of the living objects of a subject, after its last step, and left as data."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Sequence
+
+from harness.capture.held_signals import signals_held
+from harness.capture.wire import LostError
+from harness.ledger.protocol import Ledger, Mark
+from harness.ledger.sites import is_users_file
+from harness.model.holding import HeldRecord
+from harness.retainers.look import Look, Wanted
+
+__all__ = ["HolderWatch"]
+
+_LATER_THAN_ALL = 2**31 - 1
+_BETWEEN = 32
+"""Steps between two looks where the first was not taken in time."""
+
+
+class HolderWatch:
+    """Notes the sizes of all containers early, and looks once, last."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._look = Look(is_users=is_users_file, key_of=ledger.key_of)
+
+    @property
+    def has_measured(self) -> bool:
+        """Whether sizes were noted."""
+        return self._look.has_measured
+
+    def measure(self, steps: int) -> None:
+        """Note all sizes, after *steps* steps."""
+        with signals_held():
+            gc.collect()
+            self._look.measure(steps)
+
+    def look(self, sites: Sequence[int], steps: int, step: Callable[[int], object]) -> HeldRecord:
+        """Who holds the survivors of *sites* after *steps* steps. More steps are run, under a tracer, to see at which
+        lines containers grow: the measured part is over, and what they raise is nobody's business any more."""
+        done = steps
+
+        def run_steps(is_enough: Callable[[], bool], most: int) -> None:
+            nonlocal done
+            for _ in range(most):
+                if is_enough():
+                    return
+                step(done)
+                done += 1
+
+        def run_suppressed(is_enough: Callable[[], bool], most: int) -> None:
+            try:
+                run_steps(is_enough, most)
+            except LostError:
+                raise
+            except BaseException:  # SystemExit too: it has run long enough
+                return
+
+        if not self._look.has_measured:
+            self.measure(done)
+            run_suppressed(lambda: False, _BETWEEN)
+        with contextlib.suppress(Exception):
+            gc.collect()
+        gc.unfreeze()
+        wanted = [
+            Wanted(site=s.site, key=s.key, bytes=s.bytes)
+            for s in self._ledger.survivors(Mark(number=_LATER_THAN_ALL, allocations=0, peak_bytes={}))
+            if s.site in sites
+        ]
+        return self._look.look(wanted, step=done, run_steps=run_suppressed)

@@ -1,0 +1,91 @@
+"""Which of the ways and containers that were found belongs to which suspect."""
+
+from __future__ import annotations
+
+from harness.model.holding import GrownContainer, HeldRecord, HolderPath
+from harness.model.report import HeldBy
+from harness.model.verdict import Suspect, Verdict
+
+__all__ = ["chosen_container", "chosen_path", "told"]
+
+_OBJECTS = ("heap.used", "python.bytes", "python.blocks", "rss.anon", "mapped.private", "graph.nodes")
+_COUNTS = ("threads", "fds", "children.count")
+_SHARED = ("shm.bytes", "rss.shared")
+
+_LEAST_SHARE_OF_COUNT = 0.3
+"""A container that holds what is counted gains about one element for each; two in some programs."""
+
+_LEAST_SHARE_OF_BYTES = 0.02
+"""Of the growth: an element's size is guessed, and what C code hangs on it cannot be seen at all."""
+
+
+def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> GrownContainer | None:
+    """For survivors, the container on their way; for what is counted, one that gains as many elements; for heap and
+    objects, the one that gains most bytes and is not a tensor's suspect already."""
+    if suspect.site is not None and held.sites.get(suspect.site.site):
+        path = held.sites[suspect.site.site][0]
+        return next((c for c in held.containers if _is_on(c, path)), None)
+    if suspect.metric in _COUNTS:
+        least = _LEAST_SHARE_OF_COUNT * suspect.growth.per_step
+        return next((c for c in held.containers if c.per_step >= least and _is_users(c.path)), None)
+    if suspect.metric in _SHARED:
+        with_tensors = (c for c in held.containers if c.element_tensors)
+        return next(with_tensors, next((c for c in held.containers if _is_users(c.path)), None))
+    if suspect.metric in _OBJECTS:
+        graph = _graph(held, verdict)
+        if graph is not None:
+            return next((c for c in held.containers if _is_on(c, graph)), None)
+        taken = [
+            held.sites[s.site.site][0] for s in verdict.suspects if s.site is not None and held.sites.get(s.site.site)
+        ]
+        free = [c for c in held.containers if not any(_is_on(c, path) for path in taken)]
+        least = _LEAST_SHARE_OF_BYTES * suspect.growth.per_step
+        large = [c for c in free if c.bytes_per_step >= least or c.element_tensors]
+        return next((c for c in large if _is_users(c.path)), next(iter(large), None))
+    return None
+
+
+def chosen_path(
+    suspect: Suspect, held: HeldRecord, container: GrownContainer | None, verdict: Verdict
+) -> HolderPath | None:
+    """The way that is told: to the site's survivors; else to what holds most autograd nodes, where these grow; else to
+    the container."""
+    if suspect.site is not None:
+        ways = held.sites.get(suspect.site.site, ())
+        if ways:
+            return ways[0]
+    if suspect.metric in _OBJECTS and (graph := _graph(held, verdict)) is not None:
+        return graph
+    return container.path if container is not None else None
+
+
+def _graph(held: HeldRecord, verdict: Verdict) -> HolderPath | None:
+    """What holds most autograd nodes, where their number grows."""
+    growth = verdict.growth.get("graph.nodes")
+    return held.graphs[0] if held.graphs and growth is not None and growth.trend == "growing" else None
+
+
+def _is_users(path: HolderPath) -> bool:
+    return path.root_kind in ("module", "class", "local", "thread")
+
+
+def _is_on(container: GrownContainer, path: HolderPath) -> bool:
+    """Whether the container lies at the suspect of *path*."""
+    if path.suspect is None or container.path.root != path.root:
+        return False
+    names = [_open(link.name) for link in path.links[: path.suspect + 1]]
+    return [_open(link.name) for link in container.path.links] == names
+
+
+def _open(name: str) -> str:
+    return "[*]" if name.startswith("[") else name
+
+
+def told(path: HolderPath) -> HeldBy:
+    """The way as the report tells it."""
+    return HeldBy(
+        text=path.text,
+        root=path.root,
+        links=tuple(link.text for link in path.links),
+        suspect=path.links[path.suspect].name if path.suspect is not None and path.links else None,
+    )

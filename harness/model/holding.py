@@ -1,0 +1,143 @@
+"""Who holds what: the paths, containers and counts that a look at the subject's living objects gave."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from harness.model.allocation import Frame
+
+__all__ = ["Cut", "GrownContainer", "GrownType", "HeldRecord", "HolderPath", "Link", "NodeBytes", "RootKind", "Trait"]
+
+RootKind = Literal["module", "class", "local", "thread", "interpreter", "library", "native", "cycle", "surplus", "ours"]
+"""Where a path begins: a module of the program's own, one of its classes, a running frame, what a thread has of its own,
+the interpreter (sys, builtins), a library's module; or nowhere that Python knows of: C or C++ code, a cycle that nobody
+frees, a surplus reference count that nothing accounts for. (``ours`` is never told.)"""
+
+Trait = Literal[
+    "",
+    "traceback",
+    "frame",
+    "generator",
+    "coroutine",
+    "task",
+    "thread",
+    "node",
+    "hooks",
+    "module_table",
+    "optimizer",
+    "cache",
+    "compiled",
+    "finalizer",
+    "tensor",
+    "array",
+]
+"""What a link leads to, where that matters for the cause."""
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of the way to a container in another process of the same program: ``kind`` says how to go on from
+    there, ``name`` where to."""
+
+    kind: Literal["module", "attribute", "key", "index"]
+    name: str | int
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge of a path. ``text`` is the edge and what it leads to (``history: list``, ``[*]``), ``name`` the edge
+    alone, ``kind`` the type that it leads to; ``cut`` is None where no other process can find its way along it."""
+
+    text: str
+    name: str
+    kind: str
+    trait: Trait = ""
+    cut: Cut | None = None
+
+
+class HolderPath(msgspec.Struct, frozen=True, kw_only=True):
+    """The way from a root to what is held. ``storages`` and ``bytes`` are what the sampled survivors at its end have.
+
+    ``suspect`` is the number of the link at which growth enters: it leads to the container that gains elements, which
+    had ``grew[0]`` of them at first and ``grew[1]`` at last; without one, the last link that all paths share.
+    ``bound`` is how many elements that container takes at most, where it says so.
+    ``visible_bytes`` is what the tensors at the end can be seen to have, of ``bytes`` in their storages.
+    """
+
+    root: str
+    root_kind: RootKind
+    links: tuple[Link, ...]
+    suspect: int | None = None
+    grew: tuple[int, int] | None = None
+    bound: int | None = None
+    storages: int = 0
+    bytes: int = 0
+    visible_bytes: int | None = None
+
+    @property
+    def text(self) -> str:
+        """``module held_reference > history: list > [*]``."""
+        return " > ".join((self.root, *(link.text for link in self.links)))
+
+
+class GrownContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """Containers that gained elements between two looks *steps* steps apart, those of one path (with its keys left
+    open) together: ``containers`` of them. ``element`` is the type of what was added last, ``element_bytes`` about what
+    one element takes with what only it leads to; ``element_tensors`` how many tensors are among that.
+    ``grown_at`` are the lines that were seen to add elements, innermost user frame first."""
+
+    path: HolderPath
+    size_then: int
+    size_now: int
+    steps: int
+    containers: int = 1
+    element: str = ""
+    element_bytes: int = 0
+    element_tensors: int = 0
+    grown_at: tuple[Frame, ...] = ()
+
+    @property
+    def per_step(self) -> float:
+        """Elements a step."""
+        return (self.size_now - self.size_then) / max(1, self.steps)
+
+    @property
+    def bytes_per_step(self) -> float:
+        """About what it grows by in bytes a step."""
+        return self.per_step * self.element_bytes
+
+
+class GrownType(msgspec.Struct, frozen=True, kw_only=True):
+    """How many objects of one type there were then and now."""
+
+    name: str
+    then: int
+    now: int
+
+
+class NodeBytes(msgspec.Struct, frozen=True, kw_only=True):
+    """Autograd nodes of one kind that are held, and the bytes in the storages that they alone were seen to save."""
+
+    name: str
+    nodes: int
+    bytes: int
+
+
+class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found, last, in the ledger's subject: paths by site, containers and types that grew over ``steps``
+    steps, held autograd nodes, and counts that only libraries keep (``registries``: then and now). ``graphs`` are the
+    ways to what holds most of those nodes; their ``storages`` is the number of nodes.
+
+    ``unheld`` counts, by site, survivors to which no path was found; ``bound_at`` are the lines that bind the names that
+    paths begin with, by name, where no container grows."""
+
+    steps: int
+    objects: int
+    sites: dict[int, tuple[HolderPath, ...]] = {}
+    unheld: dict[int, int] = {}
+    containers: tuple[GrownContainer, ...] = ()
+    types: tuple[GrownType, ...] = ()
+    nodes: tuple[NodeBytes, ...] = ()
+    graphs: tuple[HolderPath, ...] = ()
+    registries: dict[str, tuple[int, int]] = {}
+    bound_at: dict[str, tuple[Frame, ...]] = {}
