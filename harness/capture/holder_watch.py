@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from collections.abc import Callable, Sequence
 
@@ -21,10 +20,11 @@ _BETWEEN = 32
 
 
 class HolderWatch:
-    """Notes the sizes of all containers early, and looks once, last."""
+    """Notes the sizes of all containers early, and looks once, last. Without *collect* garbage is looked at too."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, collect: bool) -> None:
         self._ledger = ledger
+        self._collect = collect
         self._look = Look(is_users=is_users_file, key_of=ledger.key_of)
 
     @property
@@ -35,7 +35,8 @@ class HolderWatch:
     def measure(self, steps: int) -> None:
         """Note all sizes, after *steps* steps."""
         with signals_held():
-            gc.collect()
+            if self._collect:
+                gc.collect()
             self._look.measure(steps)
 
     def look(self, sites: Sequence[int], steps: int, step: Callable[[int], object]) -> HeldRecord:
@@ -62,7 +63,7 @@ class HolderWatch:
         if not self._look.has_measured:
             self.measure(done)
             run_suppressed(lambda: False, _BETWEEN)
-        with contextlib.suppress(Exception):
+        if self._collect:
             gc.collect()
         gc.unfreeze()
         wanted = [

@@ -183,13 +183,13 @@ class _Subject:
         if ledger is not None:
             from harness.capture.holder_watch import HolderWatch
 
-            self._holders = HolderWatch(ledger)
+            self._holders = HolderWatch(ledger, collect=self._job.role != "uncollected")
         recorder = Recorder(
             instruments=instruments,
             sink=self._send,
             collect=self._job.role != "uncollected",
             ledger=ledger,
-            census=self._census(ledger),
+            census=self._census(ledger) if self._job.role == "ledger" else None,
             watchers=[o for o in self._observers if hasattr(o, "at_step")],
             peak=self._peak,
         )
@@ -220,6 +220,8 @@ class _Subject:
         return counted
 
     def _start_ledger(self) -> Any:
+        if self._job.role == "uncollected":
+            return _light_ledger()
         if self._job.role != "ledger":
             return None
         import torch
@@ -294,6 +296,17 @@ class _Subject:
         if fault is not None:
             self._faults.append(fault)
         return ending
+
+
+def _light_ledger() -> Any:
+    """Where the collector is left alone, tensors are followed too, if that costs next to nothing: garbage has sites."""
+    from harness.ledger.start import why_not_native
+
+    if why_not_native() is not None:
+        return None
+    from harness.ledger.native_ledger import NativeLedger
+
+    return NativeLedger().start()
 
 
 def _prepare(job: wire.Job) -> None:

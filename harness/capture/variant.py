@@ -138,14 +138,14 @@ class _Asking:
         self._next_stop, self._holders_wanted, self._before, self._role = next_stop, holders_wanted, before, role
         self._all = plan.warmup + plan.steps if plan.steps is not None else None
         self.first_stop = _FIRST_QUESTION if self._all is None else min(self._all, max(_FIRST_QUESTION, plan.warmup))
-        self.watch_holders = role == "ledger" and holders_wanted(before) is not None
+        self.watch_holders = role != "plain" and holders_wanted(before) is not None
 
     def __call__(self, gathering: Gathering) -> wire.Go:
         record = gathering.record()
         until = self._next_stop(record) if self._all is None else self._all
         if until > record.steps:
             return wire.Go(until=until)
-        wanted = self._holders_wanted((*self._before, record)) if self._role == "ledger" else None
+        wanted = self._holders_wanted((*self._before, record)) if self._role != "plain" else None
         return wire.Go(until=0, look_at=wanted)
 
 

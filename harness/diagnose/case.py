@@ -51,8 +51,9 @@ class Case:
 
     @cached_property
     def held(self) -> HeldRecord | None:
-        """What the look at living objects gave, in the first subject that was asked."""
-        return next((s.held for s in self.recording.subjects if s.held is not None), None)
+        """What the look at living objects gave, in the subject that this suspect was seen in."""
+        role = "uncollected" if self.suspect.in_uncollected else "ledger"
+        return next((s.held for s in self.recording.subjects if s.held is not None and s.role == role), None)
 
     @cached_property
     def path(self) -> HolderPath | None:
@@ -94,13 +95,6 @@ class Case:
         """All that the way leads through."""
         return frozenset(link.trait for link in self.path.links) if self.path is not None else frozenset()
 
-    def registry_rate(self, name: str) -> float:
-        """How much a library's own count grew a step."""
-        if self.held is None or name not in self.held.registries:
-            return 0.0
-        then, now = self.held.registries[name]
-        return (now - then) / max(1, self.held.steps)
-
     @property
     def place(self) -> str:
         """The allocating line as a few words, or the line at which it is kept, or the step itself."""
@@ -110,7 +104,7 @@ class Case:
 
     @property
     def kept_at(self) -> str:
-        """"line 12 `history.append(loss)`": where to change the program; empty where nobody saw it."""
+        """ "line 12 `history.append(loss)`": where to change the program; empty where nobody saw it."""
         if not self.retained_at:
             return ""
         frame = self.retained_at[0]

@@ -73,7 +73,7 @@ def _merged(cases: list[Case]) -> list[Finding]:
     by_place: dict[tuple[object, ...], Finding] = {}
     for case in cases:
         finding = _finding(case)
-        place = (finding.cause, finding.device, *_place(case, finding))
+        place = (finding.cause, *_place(case, finding))
         known = by_place.get(place)
         by_place[place] = finding if known is None else _sum(known, finding)
     return list(by_place.values())
@@ -81,14 +81,20 @@ def _merged(cases: list[Case]) -> list[Finding]:
 
 def _place(case: Case, finding: Finding) -> tuple[object, ...]:
     if case.path is not None and case.path.suspect is not None and case.path.root_kind not in _NOWHERE:
-        return (finding.fingerprint,)
+        return (finding.device, finding.fingerprint) if finding.cause != "thread_growth" else ()
     at = finding.allocated_at[0] if finding.allocated_at else None
-    return (at.path, at.line) if at is not None else (finding.fingerprint,)
+    if finding.cause == "thread_growth":
+        return ()
+    return (finding.device, at.path, at.line) if at is not None else (finding.fingerprint,)
 
 
 def _sum(one: Finding, other: Finding) -> Finding:
     return msgspec.structs.replace(
         one,
+        held_by=one.held_by or other.held_by,
+        allocated_at=one.allocated_at or other.allocated_at,
+        retained_at=one.retained_at or other.retained_at,
+        device=one.device or other.device,
         bytes_per_step=max(one.bytes_per_step, one.tensor_bytes_per_step + other.tensor_bytes_per_step),
         tensor_bytes_per_step=one.tensor_bytes_per_step + other.tensor_bytes_per_step,
         objects_per_step=one.objects_per_step + other.objects_per_step,
@@ -97,11 +103,13 @@ def _sum(one: Finding, other: Finding) -> Finding:
 
 
 def _all_of_it(cases: list[Case], findings: list[Finding]) -> list[Finding]:
-    """A single finding has all native growth, also what came with its tensors and is neither counted nor named."""
+    """A single finding has all growth of the heap, also what came with its tensors and is neither counted nor named.
+
+    The small objects around a tensor lie in Python's arenas; they are its company, not its bytes."""
     if len(findings) != 1 or any(case.suspect.metric not in ("leak.bytes", "leak.tensors") for case in cases):
         return findings
-    native = sum(cases[0].rate(name) for name in _NATIVE)
-    return [msgspec.structs.replace(findings[0], bytes_per_step=max(native, findings[0].bytes_per_step))]
+    heap = cases[0].rate("heap.used")
+    return [msgspec.structs.replace(findings[0], bytes_per_step=max(heap, findings[0].bytes_per_step))]
 
 
 def _unexplained(case: Case) -> Opinion:
@@ -113,18 +121,18 @@ def _unexplained(case: Case) -> Opinion:
 
 
 def _bytes_per_step(case: Case, tensor_bytes: float) -> float:
-    """All native growth where there is one suspect; else this suspect's own, so that nothing is counted twice."""
+    """This suspect's own growth, so that nothing is counted twice; all of the heap's and the objects' where there is
+    one suspect, and it is not tensors."""
     if case.suspect.in_uncollected:
         return case.suspect.growth.per_step  # where the collector runs, nothing grows
     metric_of = case.suspect.metric
     if metric(metric_of).unit == "bytes" and metric_of not in (*_NATIVE, "leak.bytes"):
         return case.suspect.growth.per_step
-    native = sum(case.rate(name) for name in _NATIVE)
+    if metric_of not in (*_NATIVE, "python.blocks"):
+        return max(tensor_bytes, case.rate("heap.used")) if len(case.verdict.suspects) == 1 else tensor_bytes
     if len(case.verdict.suspects) == 1:
-        return max(native, tensor_bytes)
-    if metric_of in _NATIVE:
-        return case.suspect.growth.per_step
-    return tensor_bytes
+        return max(sum(case.rate(name) for name in _NATIVE), tensor_bytes)
+    return case.suspect.growth.per_step
 
 
 def _objects_per_step(case: Case) -> float:

@@ -6,9 +6,23 @@ from harness.model.holding import GrownContainer, HeldRecord, HolderPath
 from harness.model.report import HeldBy
 from harness.model.verdict import Suspect, Verdict
 
-__all__ = ["chosen_container", "chosen_path", "told"]
+__all__ = ["COMPILERS", "LEAST_COMPILED_RATE", "chosen_container", "chosen_path", "compiled_rate", "told"]
 
 _OBJECTS = ("heap.used", "python.bytes", "python.blocks", "rss.anon", "mapped.private", "graph.nodes")
+COMPILERS = (
+    "module torch._dynamo",
+    "module torch._inductor",
+    "module torch.fx",
+    "module torch.jit",
+    "module torch._functorch",
+    "module torch._sources",
+    "module linecache",
+)
+"""Whose tables keep what was compiled."""
+
+LEAST_COMPILED_RATE = 0.05
+"""New ones a step: one in twenty steps is no longer the warm-up of a few shapes."""
+
 _COUNTS = ("threads", "fds", "children.count")
 _SHARED = ("shm.bytes", "rss.shared")
 
@@ -27,7 +41,8 @@ def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> Gr
         return next((c for c in held.containers if _is_on(c, path)), None)
     if suspect.metric in _COUNTS:
         least = _LEAST_SHARE_OF_COUNT * suspect.growth.per_step
-        return next((c for c in held.containers if c.per_step >= least and _is_users(c.path)), None)
+        enough = sorted((c for c in held.containers if c.per_step >= least), key=lambda c: not c.grown_at)
+        return next((c for c in enough if _is_users(c.path)), next(iter(enough), None))
     if suspect.metric in _SHARED:
         with_tensors = (c for c in held.containers if c.element_tensors)
         return next(with_tensors, next((c for c in held.containers if _is_users(c.path)), None))
@@ -39,6 +54,9 @@ def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> Gr
             held.sites[s.site.site][0] for s in verdict.suspects if s.site is not None and held.sites.get(s.site.site)
         ]
         free = [c for c in held.containers if not any(_is_on(c, path) for path in taken)]
+        compiled = compiled_container(held)
+        if compiled is not None:
+            return compiled
         least = _LEAST_SHARE_OF_BYTES * suspect.growth.per_step
         large = [c for c in free if c.bytes_per_step >= least or c.element_tensors]
         return next((c for c in large if _is_users(c.path)), next(iter(large), None))
@@ -54,15 +72,44 @@ def chosen_path(
         ways = held.sites.get(suspect.site.site, ())
         if ways:
             return ways[0]
+    if suspect.metric == "threads" and (container is None or not _is_users(container.path)):
+        frames = (p for ways in held.sites.values() for p in ways if p.root.startswith("thread "))
+        blocked = next(frames, None)
+        if blocked is not None:
+            return blocked
     if suspect.metric in _OBJECTS and (graph := _graph(held, verdict)) is not None:
         return graph
-    return container.path if container is not None else None
+    if container is not None:
+        return container.path
+    native = suspect.metric in ("heap.used", "mapped.private", "rss.anon")
+    return held.profilers[0] if native and held.profilers else None
 
 
 def _graph(held: HeldRecord, verdict: Verdict) -> HolderPath | None:
     """What holds most autograd nodes, where their number grows."""
     growth = verdict.growth.get("graph.nodes")
     return held.graphs[0] if held.graphs and growth is not None and growth.trend == "growing" else None
+
+
+def compiled_container(held: HeldRecord) -> GrownContainer | None:
+    """A compiler's own table, where its counts grow and no container of the program's own gains what it makes."""
+    if compiled_rate(held)[1] < LEAST_COMPILED_RATE:
+        return None
+    if any(_is_users(c.path) and c.element.startswith(("torch.", "torch._")) for c in held.containers):
+        return None
+    tables = [c for c in held.containers if c.path.root.startswith(COMPILERS)]
+    return next((c for c in tables if c.grown_at), next(iter(tables), None))
+
+
+def compiled_rate(held: HeldRecord) -> tuple[str, float]:
+    """The compiler's count that grows fastest, and by how much a step."""
+    rates = {
+        name: (now - then) / max(1, held.steps)
+        for name, (then, now) in held.registries.items()
+        if name.startswith(("TorchScript", "dynamo"))
+    }
+    name = max(rates, key=lambda n: rates[n], default="")
+    return name, rates.get(name, 0.0)
 
 
 def _is_users(path: HolderPath) -> bool:

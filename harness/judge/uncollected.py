@@ -37,8 +37,11 @@ def late_collection(evidence: Evidence, policy: Policy) -> Claim | LookAlike | N
     if growing is not None and fall is None:
         if _never_collected(alone):
             why = "the collector is off" if not alone.subject.collector_enabled else "its objects are frozen"
+            sites = alone.growing_sites[:1]
             return Claim(
                 movement=growing,
+                site=sites[0].site if sites else None,
+                site_movement=sites[0].leading if sites else None,
                 reasons=(
                     f"{grew(growing)} where nobody collects, and {why}",
                     "where a collection runs after each step, nothing grows: cycles hold it",

@@ -11,8 +11,8 @@ from harness.model.allocation import Frame
 __all__ = ["Cut", "GrownContainer", "GrownType", "HeldRecord", "HolderPath", "Link", "NodeBytes", "RootKind", "Trait"]
 
 RootKind = Literal["module", "class", "local", "thread", "interpreter", "library", "native", "cycle", "surplus", "ours"]
-"""Where a path begins: a module of the program's own, one of its classes, a running frame, what a thread has of its own,
-the interpreter (sys, builtins), a library's module; or nowhere that Python knows of: C or C++ code, a cycle that nobody
+"""Where a path begins: a module of the program's own, one of its classes, a running frame, what a thread has of its
+own, the interpreter (sys, builtins), a library's module; or nowhere that Python knows of: C or C++ code, a cycle that nobody
 frees, a surplus reference count that nothing accounts for. (``ours`` is never told.)"""
 
 Trait = Literal[
@@ -126,10 +126,11 @@ class NodeBytes(msgspec.Struct, frozen=True, kw_only=True):
 class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, last, in the ledger's subject: paths by site, containers and types that grew over ``steps``
     steps, held autograd nodes, and counts that only libraries keep (``registries``: then and now). ``graphs`` are the
-    ways to what holds most of those nodes; their ``storages`` is the number of nodes.
+    ways to what holds most of those nodes; their ``storages`` is the number of nodes. ``profilers`` are the ways to
+    torch profilers that are still running.
 
-    ``unheld`` counts, by site, survivors to which no path was found; ``bound_at`` are the lines that bind the names that
-    paths begin with, by name, where no container grows."""
+    ``unheld`` counts, by site, survivors to which no path was found; ``bound_at`` are the lines that bind the names
+    that paths begin with, by name, where no container grows."""
 
     steps: int
     objects: int
@@ -139,5 +140,6 @@ class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[GrownType, ...] = ()
     nodes: tuple[NodeBytes, ...] = ()
     graphs: tuple[HolderPath, ...] = ()
+    profilers: tuple[HolderPath, ...] = ()
     registries: dict[str, tuple[int, int]] = {}
     bound_at: dict[str, tuple[Frame, ...]] = {}

@@ -105,8 +105,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``steps`` is how many steps ran to their end, the warm-up ones among them; ``step_ns`` how long each took
     (nanoseconds, our own readings left out). ``collector_enabled`` is the collector's state after the last step;
-    ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was still
-    alive after the last step, where that was asked.
+    ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was
+    still alive after the last step, where that was asked.
     """
 
     role: Role

@@ -43,6 +43,8 @@ def grown_groups(
         path = paths.to_object(container)
         if path is None or path.root_kind == "ours" or not _can_be_told(container):
             continue
+        if any(link.kind.startswith("harness.") for link in path.links) or _is_inside_another(path, now - then):
+            continue
         key = (path.root, *(_open_name(link) for link in path.links))
         known = found.get(key)
         if known is None:
@@ -55,8 +57,21 @@ def grown_groups(
         else:
             known.containers.append(container)
             known.told = _with_another(known.told, then, now)
-    ordered = sorted(found.values(), key=lambda g: (-g.told.bytes_per_step, -g.told.per_step))
+    ordered = sorted(found.values(), key=lambda g: (_is_weak(g.told), -g.told.bytes_per_step, -g.told.per_step))
     return ordered[:_MOST_GROUPS]
+
+
+def _is_weak(told: GrownContainer) -> bool:
+    """A table of weak references holds nothing: it grows because others hold."""
+    return told.element.endswith(("ReferenceType", "weakref.KeyedRef", "weakref.WeakMethod", "StorageWeakRef"))
+
+
+def _is_inside_another(path: HolderPath, gain: int) -> bool:
+    """Elements of a growing container come and go with their own containers: their addresses are used again, and what
+    lies there now only seems to have grown."""
+    if path.grew is None or path.suspect is None or path.suspect == len(path.links) - 1:
+        return False
+    return 2 * (path.grew[1] - path.grew[0]) >= gain
 
 
 def _can_be_told(container: Any) -> bool:
@@ -150,4 +165,4 @@ def size_in_bytes(thing: Any) -> int:
             return int(kind.__sizeof__(thing)) + (_HEADER if gc.is_tracked(thing) else 0)
     if named(type(thing)) == "ndarray" and own(type(thing)).get("nbytes") is not None:
         return int(own(type(thing))["nbytes"].__get__(thing)) + 112
-    return int(object.__sizeof__(thing)) + (_HEADER if gc.is_tracked(thing) else 0)
+    return int(type.__dict__["__basicsize__"].__get__(type(thing))) + (_HEADER if gc.is_tracked(thing) else 0)

@@ -26,15 +26,17 @@ from harness.retainers.safely import (
     shown_key,
 )
 
+_key_of: Any
 try:
     from harness.retainers._heapwalk import key_of as _key_of
 except ImportError:
-    _key_of = None  # type: ignore[assignment]
+    _key_of = None
 
 __all__ = ["links_of", "trait_of"]
 
 _TABLES = ("_parameters", "_buffers", "_modules")
 _PLAIN_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_NAMESPACES = ("module ", "sys", "builtins")
 _LRU: Any = type(functools.lru_cache(lambda: None))
 
 
@@ -129,7 +131,7 @@ _COMPILED = ("torch._dynamo.", "torch._inductor.", "torch._functorch.", "torch.f
 
 def _edge(root: Root, chain: Sequence[Any], at: int, open_keys: set[int]) -> _Edge:
     parent, child = chain[at], chain[at + 1]
-    if at == 0 and root.kind in ("module", "library", "interpreter") and type(parent) is dict:
+    if at == 0 and root.kind in ("module", "library", "interpreter") and root.text.startswith(_NAMESPACES):
         return _global(parent, child)
     for namer in _NAMERS:
         edge = namer(chain, at, open_keys)

@@ -35,7 +35,7 @@ def lines_where(
         run(watch.is_done)
     finally:
         sys.settrace(before)
-        threading.settrace(threads_before)  # type: ignore[arg-type]
+        threading.settrace(threads_before)
     return [watch.answer(k) for k in range(len(states))]
 
 

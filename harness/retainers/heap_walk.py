@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 from harness.retainers.safely import mro_of
 
+_native: Any
 try:
     from harness.retainers import _heapwalk as _native
 except ImportError:  # installed without a compiler
-    _native = None  # type: ignore[assignment]
+    _native = None
 
 __all__ = ["Path", "PythonSizes", "PythonWalk", "Sizes", "Walk", "is_native", "measure", "size_of", "walk"]
 
@@ -20,7 +21,7 @@ Path = tuple[int, list[Any], list[Any], int]
 
 _SHOWN_ENDS = 48
 _PLAIN = frozenset({str, int, float, bytes, bool, complex, type(None)})
-_CANNOT_GROW = frozenset(
+_CANNOT_GROW: frozenset[type] = frozenset(
     {
         tuple,
         type(lambda: None),
@@ -78,7 +79,8 @@ def walk(phases: list[list[Any]], skipped: list[Any]) -> Walk:
     other than as roots, are not passed through; classes wait until the end."""
     ours = [*skipped, phases, *phases, skipped]
     if _native is not None:
-        return _native.walk(phases, ours)
+        found: Walk = _native.walk(phases, ours)
+        return found
     return PythonWalk(phases, ours)
 
 
@@ -86,17 +88,19 @@ def measure(phases: list[list[Any]], skipped: list[Any]) -> Sizes:
     """Only the sizes, for a later walk to be compared with. In C, no reference count is touched for it."""
     ours = [*skipped, phases, *phases, skipped]
     if _native is not None:
-        return _native.measure(phases, ours)
+        sizes: Sizes = _native.measure(phases, ours)
+        return sizes
     return PythonWalk(phases, ours).sizes()
 
 
 def size_of(container: object) -> int:
     """How many elements a container has; of anything else, how many objects it leads to."""
     if _native is not None:
-        return _native.size(container)
-    for kind in (list, tuple, dict, set, frozenset, bytearray):
+        return int(_native.size(container))
+    kinds: tuple[Any, ...] = (list, tuple, dict, set, frozenset, bytearray)
+    for kind in kinds:
         if any(base is kind for base in mro_of(type(container))):
-            return kind.__len__(container)  # type: ignore[attr-defined, no-any-return]
+            return int(kind.__len__(container))
     return len(gc.get_referents(container))
 
 

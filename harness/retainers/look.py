@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 import msgspec
 
+from harness.model.allocation import Frame
 from harness.model.holding import GrownType, HeldRecord, HolderPath
 from harness.retainers import heap_walk
 from harness.retainers.containers import Group, grown_groups
@@ -74,6 +78,11 @@ class Look:
             if was_enabled:
                 gc.enable()
 
+    def _keeper_of_callbacks(self) -> str:
+        now = read_registries().get("atexit callbacks", 0)
+        more = now - self._registries.get("atexit callbacks", now)
+        return f"atexit ({now:,} callbacks)" if more > 1 else "C code that keeps callbacks"
+
     def _looked(
         self, survivors: Sequence[Wanted], step: int, run_steps: Callable[[Callable[[], bool], int], None] | None
     ) -> HeldRecord:
@@ -84,7 +93,7 @@ class Look:
         walk = heap_walk.walk(roots.phases, roots.skipped)
         found = _Found(walk, roots.flat, Graph(self._key_of), self._key_of, set(wanted))
         grown_types = walk.types(self._before, least) if self._before is not None else []
-        found.complete()
+        found.complete(self._keeper_of_callbacks())
         grown = walk.grown(self._before, least) if self._before is not None else []
         grown = [one for one in grown if is_told(one[0])]
         paths = Paths(walk, found.roots, found.graph, {id(c): (then, now) for c, then, now in grown})
@@ -100,6 +109,7 @@ class Look:
             types=tuple(GrownType(name=qualified(kind), then=then, now=now) for kind, then, now in _most(grown_types)),
             nodes=found.graph.bytes_by_node(),
             graphs=graphs,
+            profilers=_running_profilers(walk, paths),
             registries={k: (self._registries.get(k, 0), now) for k, now in read_registries().items()},
         )
         bindings = _bindings([*sites.values(), graphs], found.roots)
@@ -130,12 +140,12 @@ class _Found:
         self._seen: set[int] = set()
         self.tensors: dict[int, list[Any]] = {}
 
-    def complete(self) -> None:
+    def complete(self, callbacks: str) -> None:
         """Follow everything until nothing new is met; the unreached only once all else is known."""
         for _ in range(_MOST_ROUNDS):
             if not self._round():
                 break
-        enter_unreached(self.walk, self.roots, {id(self.tensors), id(self._seen)})
+        enter_unreached(self.walk, self.roots, {id(self.tensors), id(self._seen)}, callbacks)
         for _ in range(_MOST_ROUNDS):
             if not self._round():
                 break
@@ -187,8 +197,6 @@ class _Found:
 
     def _array_elements(self) -> list[Root]:
         """numpy's arrays take no part in the collector's graph: what an array of objects holds is asked of it."""
-        import sys
-
         numpy = sys.modules.get("numpy")
         if numpy is None:
             return []
@@ -239,14 +247,26 @@ def _sampled(survivors: Sequence[Wanted]) -> Iterable[Wanted]:
 
 def _path_to(one: Wanted, found: _Found, paths: Paths) -> HolderPath | None:
     """Through Python where a tensor is there, the way that begins at the most understandable root; else by a graph."""
-    tensors = sorted(found.tensors.get(one.key, ()), key=paths.root_number)
-    path = paths.to_object(tensors[0]) if tensors else None
+    path, tensor = _clearest(found.tensors.get(one.key, ()), paths)
     if path is None or path.root_kind in ("native", "cycle", "surplus"):
         path = paths.to_saved(one.key) or path
     if path is None:
         return None
-    visible = sum(_visible_bytes(t) for t in tensors) if tensors else None
+    visible = _visible_bytes(tensor) if tensor is not None else None
     return msgspec.structs.replace(path, storages=1, bytes=one.bytes, visible_bytes=visible)
+
+
+def _clearest(tensors: Iterable[Any], paths: Paths) -> tuple[HolderPath | None, Any]:
+    """Of the tensors on one storage, the one whose way begins at the clearest root and is shortest; a view's way comes
+    before that of the base which only the view leads to."""
+    best: tuple[tuple[int, int], HolderPath, Any] | None = None
+    for tensor in tensors:
+        path = paths.to_object(tensor)
+        if path is not None:
+            rank = (paths.root_number(tensor), len(path.links))
+            if best is None or rank < best[0] or (rank == best[0] and _visible_bytes(tensor) > _visible_bytes(best[2])):
+                best = (rank, path, tensor)
+    return (None, None) if best is None else best[1:]
 
 
 def _visible_bytes(tensor: Any) -> int:
@@ -267,6 +287,17 @@ def _graph_paths(found: _Found, paths: Paths) -> tuple[HolderPath, ...]:
         if path is not None and path.root_kind != "ours":
             ways.append(path)
     return grouped(ways)
+
+
+def _running_profilers(walk: heap_walk.Walk, paths: Paths) -> tuple[HolderPath, ...]:
+    """Who has the profiler that is running: it keeps an event for each operator until it is stopped."""
+    if not read_registries().get("running profilers"):
+        return ()
+    found = []
+    for module, name in (("torch.profiler.profiler", "_KinetoProfile"), ("torch.autograd.profiler", "profile")):
+        kind = getattr(sys.modules.get(module), name, None)
+        found += [paths.to_object(one) for one in walk.instances(kind)] if kind is not None else []
+    return grouped(path for path in found if path is not None and path.root_kind != "ours")
 
 
 def _bindings(ways: Iterable[Sequence[HolderPath]], roots: list[Root]) -> dict[str, dict[str, Any]]:
@@ -290,7 +321,8 @@ def _with_lines(
     is_users: Callable[[str], bool],
 ) -> HeldRecord:
     """*record* with the lines at which its containers grow and its names are bound, seen over some more steps."""
-    watched = groups[:_MOST_WATCHED]
+    # A thread that runs already cannot be traced from here.
+    watched = [group for group in groups if not group.told.path.root.startswith("thread ")][:_MOST_WATCHED]
     if run_steps is None or not (watched or bindings):
         return record
     slowest = min((group.told.per_step for group in watched), default=1.0)
@@ -304,12 +336,33 @@ def _with_lines(
         run_steps(lambda: is_done() or time.monotonic() - began > 3.0, most_steps)
 
     lines = lines_where(states, run, is_users)
+    at = {id(group): lines[k] for k, group in enumerate(watched)}
     told = tuple(
-        msgspec.structs.replace(group.told, grown_at=lines[k]) if k < len(watched) else group.told
-        for k, group in enumerate(groups)
+        msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))
+        for group in groups
     )
     bound = {name: lines[len(watched) + k] for k, name in enumerate(bindings) if lines[len(watched) + k]}
     return msgspec.structs.replace(record, containers=told, bound_at=bound)
+
+
+def _credible(group: Group, frames: tuple[Frame, ...], is_users: Callable[[str], bool]) -> tuple[Frame, ...]:
+    """Where other threads of the program run, one of them may have added the element while this one was at another
+    line: then the line must speak of the container."""
+    others = (f for ident, f in sys._current_frames().items() if ident != threading.get_ident())
+    if group.told.path.root_kind not in ("module", "class"):
+        return frames
+    if not frames or not any(_runs_users_code(frame, is_users) for frame in others):
+        return frames
+    names = [link.name.rpartition(".")[2] for link in group.told.path.links if not link.name.startswith("[")]
+    return frames if any(name in (frames[0].source or "") for name in names) else ()
+
+
+def _runs_users_code(frame: FrameType | None, is_users: Callable[[str], bool]) -> bool:
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _binding_watch(namespace: dict[str, Any], name: str) -> State:

@@ -165,7 +165,7 @@ def _bound_of(container: Any) -> int | None:
     import collections
 
     if is_a(container, collections.deque):
-        bound = collections.deque.maxlen.__get__(container)  # type: ignore[attr-defined]
+        bound = collections.deque.maxlen.__get__(container)
         return bound if isinstance(bound, int) else None
     if trait_of(container) == "cache":
         ask = (instance_dict(container) or {}).get("cache_parameters")
@@ -208,7 +208,8 @@ def _shared_links(paths: Sequence[HolderPath]) -> int:
     if not paths or len({p.root for p in paths}) > 1:
         return 0
     if len(paths) == 1:
-        return min(1, len(paths[0].links))
+        links = paths[0].links
+        return next((max(1, k) for k, link in enumerate(links) if link.trait == "node"), min(1, len(links)))
     count = 0
     for together in zip(*(p.links for p in paths), strict=False):
         if len({link.name for link in together}) > 1 or (count and together[0].trait == "node"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
 import threading
 import types
@@ -11,17 +13,19 @@ from typing import Any
 import msgspec
 
 from harness.model.holding import RootKind
-from harness.retainers.safely import own, printable
+from harness.retainers.safely import is_a, mro_of, own, printable
 
+_threads: Any
 try:
     from harness.retainers._heapwalk import threads as _threads
 except ImportError:
-    _threads = None  # type: ignore[assignment]
+    _threads = None
 
 __all__ = ["Root", "Roots", "gather_roots", "locals_of"]
 
 _OPTIMIZED = 1
 _MOST_FRAMES = 1000
+_NUMBERED = re.compile(r"^(Thread-|ThreadPoolExecutor-\d+_)\d+")
 
 _UNSHOWN = (
     "harness",
@@ -65,7 +69,15 @@ def gather_roots(is_users: Callable[[str], bool]) -> Roots:
     """All roots of this moment. *is_users* tells whether a source file is the program's own."""
     users, library, skipped = _modules(is_users)
     frames_users, frames_library = _frames(is_users)
-    ordered: list[list[Root]] = [users, _classes(users), frames_users, _thread_states(), library, frames_library]
+    ordered: list[list[Root]] = [
+        users,
+        _classes(users),
+        frames_users,
+        _thread_states(),
+        _loggers(),
+        library,
+        frames_library,
+    ]
     flat = [root for phase in ordered for root in phase]
     phases = [[root.thing for root in phase] for phase in ordered]
     return Roots(flat=flat, phases=phases, skipped=[flat, ordered, *ordered, *skipped])
@@ -85,11 +97,9 @@ def _modules(is_users: Callable[[str], bool]) -> tuple[list[Root], list[Root], l
     library: list[Root] = []
     skipped: list[Any] = [sys.modules]
     for name, module in list(sys.modules.items()):
-        if type(module) is not types.ModuleType and types.ModuleType not in type.__dict__["__mro__"].__get__(
-            type(module)
-        ):
+        if not is_a(module, types.ModuleType):
             continue
-        namespace: Any = types.ModuleType.__dict__["__dict__"].__get__(module)
+        namespace: Any = _namespace_of(module)
         path = namespace.get("__file__") or ""
         its_own = type(path) is str and path != "" and is_users(path)
         if not its_own and (name.partition(".")[0] in _UNSHOWN or _is_unshown_main(name, namespace)):
@@ -103,6 +113,9 @@ def _modules(is_users: Callable[[str], bool]) -> tuple[list[Root], list[Root], l
     return users, library, skipped
 
 
+_namespace_of: Any = vars(types.ModuleType)["__dict__"].__get__
+
+
 def _is_unshown_main(name: str, namespace: dict[str, Any]) -> bool:
     spec = namespace.get("__spec__")
     origin = getattr(spec, "name", None) if type(spec).__name__ == "ModuleSpec" else None
@@ -111,13 +124,12 @@ def _is_unshown_main(name: str, namespace: dict[str, Any]) -> bool:
 
 def _classes(users: list[Root]) -> list[Root]:
     """The classes that the program's own modules define: what hangs on them hangs on the program."""
-    found: list[Root] = []
-    for root in users:
-        module = root.thing.get("__name__")
-        for value in list(dict.values(root.thing)):
-            if type in type.__dict__["__mro__"].__get__(type(value)) and own(value).get("__module__") == module:
-                found.append(Root(kind="class", text=root.text, thing=value))
-    return found
+    return [
+        Root(kind="class", text=root.text, thing=value)
+        for root in users
+        for value in list(dict.values(root.thing))
+        if type in mro_of(type(value)) and own(value).get("__module__") == root.thing.get("__name__")
+    ]
 
 
 def _frames(is_users: Callable[[str], bool]) -> tuple[list[Root], list[Root]]:
@@ -144,10 +156,10 @@ def _module_of(frame: types.FrameType) -> str:
 
 
 def _running_frames() -> Iterator[tuple[str, types.FrameType]]:
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    names = _thread_names()
     here = threading.get_ident()
     for ident, frame in sys._current_frames().items():
-        thread = "" if ident == here else f"thread {printable(repr(names.get(ident, ident)))}: "
+        thread = "" if ident == here else f"thread {names.get(ident, ident)}: "
         at: types.FrameType | None = frame
         for _ in range(_MOST_FRAMES):
             if at is None:
@@ -156,14 +168,25 @@ def _running_frames() -> Iterator[tuple[str, types.FrameType]]:
             at = at.f_back
 
 
+def _loggers() -> list[Root]:
+    """The table of loggers, which nearly every module leads to: told as what a program calls to get one."""
+    table = logging.root.manager.loggerDict
+    return [Root(kind="library", text="logging.getLogger", thing=table)] if type(table) is dict else []
+
+
+def _thread_names() -> dict[int | None, str]:
+    """By identifier; the number in a name that nobody chose is left open: all such threads are told together."""
+    return {t.ident: repr(_NUMBERED.sub(r"\1*", printable(t.name), count=1)) for t in threading.enumerate()}
+
+
 def _thread_states() -> list[Root]:
     """What each thread has of its own: threading.local's dictionaries, and the values of context variables."""
     if _threads is None:
         return []
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    names = _thread_names()
     found = []
     for ident, names_of_its_own, context in _threads():
-        text = f"thread {printable(repr(names.get(ident, ident)))}"
+        text = f"thread {names.get(ident, ident)}"
         if names_of_its_own is not None:
             found.append(Root(kind="thread", text=f"{text}, threading.local", thing=names_of_its_own))
         if context is not None:

@@ -17,9 +17,10 @@ __all__ = ["enter_unreached"]
 _CALLBACKS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
 
-def enter_unreached(walk: Walk, roots: list[Root], ours: set[int]) -> None:
+def enter_unreached(walk: Walk, roots: list[Root], ours: set[int], callbacks: str) -> None:
     """Let *walk* go on from what nothing refers to among the unreached objects, then from the rest: cycles. Adds to
-    *roots* how each was come by. *ours* are identities of objects that this very look made.
+    *roots* how each was come by. *ours* are identities of objects that this very look made, *callbacks*
+    is who keeps functions and methods, as far as one knows.
 
     A cycle that is still there after a collection was put beyond the collector (gc.freeze), or goes through C++."""
     everything = gc.get_objects()
@@ -28,7 +29,7 @@ def enter_unreached(walk: Walk, roots: list[Root], ours: set[int]) -> None:
     del everything
     known = {id(o) for o in alone}
     referred = {id(child) for thing in alone for child in gc.get_referents(thing) if id(child) in known}
-    _enter(walk, roots, [o for o in alone if id(o) not in referred and not _is_class(o)])
+    _enter(walk, roots, [o for o in alone if id(o) not in referred and not _is_class(o)], callbacks)
     rest = [o for o in alone if o not in walk and not _is_class(o)]
     for thing in sorted(rest, key=lambda o: _preference(type(o))):
         if thing not in walk:
@@ -44,18 +45,18 @@ def _enter_ours(walk: Walk, roots: list[Root], things: list[Any]) -> None:
     walk.enter(things, first)
 
 
-def _enter(walk: Walk, roots: list[Root], things: list[Any]) -> None:
+def _enter(walk: Walk, roots: list[Root], things: list[Any], callbacks: str) -> None:
     first = len(roots)
     for thing in things:
-        kind, text = _holder_of(thing)
+        kind, text = _holder_of(thing, callbacks)
         roots.append(Root(kind=kind, text=text, thing=thing, name=_called(thing)))
     walk.enter(things, first)
 
 
-def _holder_of(thing: Any) -> tuple[RootKind, str]:
+def _holder_of(thing: Any, callbacks: str) -> tuple[RootKind, str]:
     """Who may have it, as no Python object does: told by what it is."""
     if is_a(thing, *_CALLBACKS):
-        return "native", "C code that keeps callbacks"
+        return "native", callbacks
     if named(type(thing)).endswith("iterator") or type(thing).__module__ == "itertools":
         return "native", "a loop that is running"
     if _is_tensor(thing) and thing._use_count() > 1:

@@ -21,8 +21,8 @@ def autograd_graph_retained(case: Case) -> Opinion | None:
         )
     elif case.grows("graph.nodes") and case.suspect.metric in _OBJECTS:
         explanation = (
-            f"{case.rate('graph.nodes'):.3g} autograd nodes a step stay alive: {_keeper(case)} keeps a tensor whose graph "
-            "reaches back into earlier steps (backward frees what nodes saved, not the nodes)"
+            f"{case.rate('graph.nodes'):.3g} autograd nodes a step stay alive: {_keeper(case)} keeps a tensor whose "
+            "graph reaches back into earlier steps (backward frees what nodes saved, not the nodes)"
         )
     else:
         return None

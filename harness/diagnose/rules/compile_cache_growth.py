@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from harness.diagnose.case import Case, Opinion
+from harness.diagnose.holders import COMPILERS, LEAST_COMPILED_RATE, compiled_rate
 
 __all__ = ["compile_cache_growth"]
-
-_COUNTS = ("TorchScript functions", "dynamo graphs", "dynamo code objects")
-_LEAST_RATE = 0.05
-"""New ones a step: one in twenty steps is no longer the warm-up of a few shapes."""
-
-_LIBRARIES = ("module torch._dynamo", "module torch._inductor", "module torch.fx", "module torch.jit",
-              "module torch._functorch", "module linecache")  # fmt: skip
 
 
 def compile_cache_growth(case: Case) -> Opinion | None:
@@ -19,14 +13,14 @@ def compile_cache_growth(case: Case) -> Opinion | None:
     if case.suspect.site is None and case.suspect.metric not in ("heap.used", "python.bytes", "python.blocks"):
         return None
     path = case.path
-    if path is not None and path.root_kind in ("module", "class", "local", "thread") and "compiled" not in case.on_path:
+    if path is not None and path.root_kind in ("module", "class", "local", "thread"):
         return None
-    count = max(_COUNTS, key=case.registry_rate)
-    grows = case.registry_rate(count) >= _LEAST_RATE
-    if not grows and not (path is not None and path.grew is not None and path.root.startswith(_LIBRARIES)):
+    count, rate = compiled_rate(case.held) if case.held is not None else ("", 0.0)
+    grows = rate >= LEAST_COMPILED_RATE
+    if not grows and not (path is not None and path.grew is not None and path.root.startswith(COMPILERS)):
         return None
     where = f" at {case.place}" if case.suspect.site is not None or case.retained_at else ""
-    what = f"{case.registry_rate(count):.3g} new {count} a step" if grows else f"{path.text if path else ''} grows"
+    what = f"{rate:.3g} new {count} a step" if grows else f"{path.text if path else ''} grows"
     return Opinion(
         cause="compile_cache_growth",
         explanation=f"{what}{where}: each is kept by the compiler's own tables, with its constants and its source",

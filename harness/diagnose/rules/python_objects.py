@@ -33,8 +33,8 @@ def python_objects(case: Case) -> Opinion | None:
             f"{container.per_step:.3g} a step"
         ),
         fix=(
-            f"Bound {case.holder}, or empty it when it is written out; what is registered once a step belongs before the "
-            "loop."
+            f"Bound {case.holder}, or empty it when it is written out; what is registered once a step belongs before "
+            "the loop."
         ),
     )
 

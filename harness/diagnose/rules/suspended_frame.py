@@ -22,7 +22,7 @@ def suspended_frame(case: Case) -> Opinion | None:
         cause="suspended_frame",
         explanation=f"{case.holder} keeps suspended {words}{where}; each keeps its frame, with {local}",
         fix=(
-            f"Run each to its end, or close it: generator.close(), task.cancel() and await it; drop it from {case.holder} "
-            "then. A with block (contextlib.closing) does so on every way out."
+            f"Run each to its end, or close it: generator.close(), task.cancel() and await it; drop it from "
+            f"{case.holder} then. A with block (contextlib.closing) does so on every way out."
         ),
     )

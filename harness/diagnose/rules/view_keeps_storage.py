@@ -18,7 +18,8 @@ def view_keeps_storage(case: Case) -> Opinion | None:
         return None
     where = f" at {case.kept_at}" if case.kept_at else ""
     if path.visible_bytes is not None and path.bytes >= _LEAST_RATIO * max(1, path.visible_bytes):
-        share = f"{format_bytes(path.visible_bytes / max(1, path.storages))} of {format_bytes(path.bytes / max(1, path.storages))}"
+        count = max(1, path.storages)
+        share = f"{format_bytes(path.visible_bytes / count)} of {format_bytes(path.bytes / count)}"
         return Opinion(
             cause="view_keeps_storage",
             explanation=f"{case.holder} keeps views{where}: each shows {share}, and keeps the whole storage",
