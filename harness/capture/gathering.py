@@ -13,7 +13,7 @@ from harness.capture.thinning import SeriesBuilder
 from harness.ledger.protocol import SiteState
 from harness.model.allocation import ScopeOwner, SiteRecord
 from harness.model.environment import Environment
-from harness.model.holding import HeldRecord
+from harness.model.holding import CutOrder, HeldRecord
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
 
@@ -70,7 +70,7 @@ class _SiteHistory:
 class Gathering:
     """What the parent knows of one subject so far."""
 
-    def __init__(self, *, role: Role, warmup: int) -> None:
+    def __init__(self, *, role: Role, warmup: int, cut: CutOrder | None = None) -> None:
         self.facts: ScenarioFacts | None = None
         self.environment: Environment | None = None
         self.over: wire.Over | None = None
@@ -79,6 +79,7 @@ class Gathering:
         self.stdout = Tail()
         self.stderr = Tail()
         self._role = role
+        self._cut = cut
         self._warmup = warmup
         self._pid = 0
         self._facts: wire.Facts | None = None
@@ -143,6 +144,8 @@ class Gathering:
             frozen_growth=over.frozen_growth if over else 0,
             trimmed_bytes=over.trimmed_bytes if over else None,
             held=self._held,
+            cut=self._cut,
+            cuts=over.cuts if over else 0,
             stdout=self.stdout.text(),
             stderr=without_our_frames(self.stderr.text()),
         )

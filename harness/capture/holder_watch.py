@@ -25,7 +25,7 @@ class HolderWatch:
     def __init__(self, ledger: Ledger, *, collect: bool) -> None:
         self._ledger = ledger
         self._collect = collect
-        self._look = Look(is_users=is_users_file, key_of=ledger.key_of)
+        self._look = Look(is_users=is_users_file, key_of=ledger.key_of, collects=collect)
 
     @property
     def has_measured(self) -> bool:

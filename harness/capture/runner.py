@@ -52,7 +52,7 @@ def run_subject(
     server that is lost under the subject is its ending too: the scenario may have killed it.
     :class:`CaptureError` where our own machinery failed.
     """
-    gathering = Gathering(role=job.role, warmup=job.warmup)
+    gathering = Gathering(role=job.role, warmup=job.warmup, cut=job.cut)
     handle = server.launch(job, fresh_interpreter=fresh_interpreter)
     session = _Session(server, handle, gathering, decide, on_progress)
     try:

@@ -130,6 +130,7 @@ class _Subject:
         self._observers: list[Any] = []
         self._peak: Any = None
         self._holders: Any = None
+        self._cutter: Any = None
         self._steps = 0
         self._scenario: LoadedScenario | None = None
 
@@ -153,6 +154,7 @@ class _Subject:
                 collector_enabled=gc.isenabled(),
                 frozen_growth=max(0, gc.get_freeze_count() - self._frozen),
                 trimmed_bytes=None,
+                cuts=self._cutter.cuts if self._cutter is not None else 0,
             )
         )
 
@@ -180,6 +182,10 @@ class _Subject:
         self._started = True
         if scenario.setup is not None:
             scenario.setup()
+        if self._job.cut is not None:
+            from harness.capture.cutting import Cutter
+
+            self._cutter = Cutter(self._job.cut)
         if ledger is not None:
             from harness.capture.holder_watch import HolderWatch
 
@@ -215,12 +221,20 @@ class _Subject:
             result = step(i)
             if i == 0:
                 check_that_it_ran(result, self._job.variant, self._job.path)
+            if self._cutter is not None:
+                self._cut_after(i)
             self._steps = i + 1
 
         return counted
 
+    def _cut_after(self, step: int) -> None:
+        if step + 1 == self._job.warmup:
+            self._cutter.note()
+        elif step + 1 > self._job.warmup:
+            self._cutter.cut()
+
     def _start_ledger(self) -> Any:
-        if self._job.role == "uncollected":
+        if self._job.role in ("uncollected", "cut"):
             return _light_ledger()
         if self._job.role != "ledger":
             return None

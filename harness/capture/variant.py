@@ -16,9 +16,10 @@ from harness.capture.surroundings import surroundings
 from harness.errors import CaptureError
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.holding import CutOrder
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["Curiosity", "NextStop", "Plan", "record_variant"]
+__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
@@ -34,6 +35,7 @@ _DOING: dict[Role, str] = {
     "plain": "measuring",
     "ledger": "following tensors",
     "uncollected": "without the collector",
+    "cut": "cutting the suspect",
 }
 
 
@@ -96,6 +98,7 @@ def _run_role(
     plan: Plan,
     ask: _Asking,
     on_progress: Callable[[int, str], None],
+    cut: CutOrder | None = None,
 ) -> tuple[Gathering, SubjectRecord]:
     job = wire.Job(
         path=str(scenario.path),
@@ -107,6 +110,7 @@ def _run_role(
         seed=plan.seed,
         memory_limit_bytes=plan.memory_limit_bytes,
         watch_holders=ask.watch_holders,
+        cut=cut,
     )
     try:
         return run_subject(
@@ -147,6 +151,20 @@ class _Asking:
             return wire.Go(until=until)
         wanted = self._holders_wanted((*self._before, record)) if self._role != "plain" else None
         return wire.Go(until=0, look_at=wanted)
+
+
+def record_cut(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    *,
+    order: CutOrder,
+    plan: Plan,
+    on_progress: Callable[[int, str], None],
+) -> SubjectRecord:
+    """One more subject, in which that edge is cut after each step; ``plan.steps`` must say how many."""
+    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "cut")
+    return _run_role(server, scenario, variant, "cut", plan, ask, on_progress, cut=order)[1]
 
 
 def _collector_matters(subjects: list[SubjectRecord]) -> bool:

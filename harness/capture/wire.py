@@ -14,7 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
-from harness.model.holding import HeldRecord
+from harness.model.holding import CutOrder, HeldRecord
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
@@ -69,6 +69,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     memory_limit_bytes: int | None
     watch_holders: bool = False
+    cut: CutOrder | None = None
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -182,6 +183,7 @@ class Over(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     collector_enabled: bool
     frozen_growth: int
     trimmed_bytes: int | None
+    cuts: int = 0
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from harness.diagnose.holders import chosen_container, chosen_path
+from harness.diagnose.holders import LEAST_COMPILED_RATE, chosen_container, chosen_path, compiled_rate
 from harness.model.allocation import Frame
 from harness.model.holding import GrownContainer, HeldRecord, HolderPath, Link, Trait
 from harness.model.metric import metric
@@ -68,11 +68,25 @@ class Case:
     @property
     def retained_at(self) -> tuple[Frame, ...]:
         """The frames of the line at which the container grows, or at which the name is bound that all hangs on."""
+        if self.held is None:
+            return ()
+        registry = self._registry()
+        if registry is not None and registry in self.held.bound_at:
+            return self.held.bound_at[registry]
         if self.container is not None and self.container.grown_at:
             return self.container.grown_at
-        if self.held is not None and self.path is not None and self.path.links:
+        if self.path is not None and self.path.links:
             return self.held.bound_at.get(self.path.links[0].name, ())
         return ()
+
+    def _registry(self) -> str | None:
+        """The library's own count whose growth is this suspect's."""
+        assert self.held is not None
+        if self.path is not None and self.path.root.startswith("atexit"):
+            return "atexit callbacks"
+        compiled, rate = compiled_rate(self.held)
+        users = self.path is not None and self.path.root_kind in ("module", "class", "local", "thread")
+        return compiled if rate >= LEAST_COMPILED_RATE and not users else None
 
     @property
     def suspect_link(self) -> Link | None:
@@ -137,6 +151,8 @@ class Case:
 def holder_name(path: HolderPath) -> str:
     """The last names up to the suspect, items left out: ``writer.scalar_dict``, ``model.adapters``."""
     assert path.suspect is not None
+    if path.root.startswith("atexit"):
+        return "atexit"
     names = [
         link.name for link in path.links[: path.suspect + 1] if not link.name.startswith(("[", "_modules", "_par"))
     ]

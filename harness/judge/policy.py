@@ -174,6 +174,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     worth_telling_allocations: float = 20.0
     """Tensor storages allocated in each step that make churn worth a mention."""
 
+    cut_confirms_share: float = 0.75
+    cut_refutes_share: float = 0.25
+    """With the suspect edge cut, so much of the finding's growth must be gone to confirm it; so little refutes it."""
+
     def horizon(self, metric: str) -> int:
         """Measured steps after which growth of *metric* that never paused is called a leak."""
         return {"threads": self.thread_horizon, "fds": self.fd_horizon, "children.count": self.child_horizon}.get(

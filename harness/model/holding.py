@@ -8,12 +8,23 @@ import msgspec
 
 from harness.model.allocation import Frame
 
-__all__ = ["Cut", "GrownContainer", "GrownType", "HeldRecord", "HolderPath", "Link", "NodeBytes", "RootKind", "Trait"]
+__all__ = [
+    "Cut",
+    "CutOrder",
+    "GrownContainer",
+    "GrownType",
+    "HeldRecord",
+    "HolderPath",
+    "Link",
+    "NodeBytes",
+    "RootKind",
+    "Trait",
+]
 
 RootKind = Literal["module", "class", "local", "thread", "interpreter", "library", "native", "cycle", "surplus", "ours"]
 """Where a path begins: a module of the program's own, one of its classes, a running frame, what a thread has of its
-own, the interpreter (sys, builtins), a library's module; or nowhere that Python knows of: C or C++ code, a cycle that nobody
-frees, a surplus reference count that nothing accounts for. (``ours`` is never told.)"""
+own, the interpreter (sys, builtins), a library's module; or nowhere that Python knows of: C or C++ code, a cycle that
+nobody frees, a surplus reference count that nothing accounts for. (``ours`` is never told.)"""
 
 Trait = Literal[
     "",
@@ -40,8 +51,18 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """One step of the way to a container in another process of the same program: ``kind`` says how to go on from
     there, ``name`` where to."""
 
-    kind: Literal["module", "attribute", "key", "index"]
+    kind: Literal["attribute", "key", "index"]
     name: str | int
+
+
+class CutOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What to cut in another process of the same program: the container that *way* leads to from *module*, or, where
+    it is a binding, the graph behind the tensor that lies there. ``fingerprint`` is the finding's that it tests."""
+
+    module: str
+    way: tuple[Cut, ...]
+    is_binding: bool
+    fingerprint: str
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +94,19 @@ class HolderPath(msgspec.Struct, frozen=True, kw_only=True):
     storages: int = 0
     bytes: int = 0
     visible_bytes: int | None = None
+
+    def cut_order(self, fingerprint: str) -> CutOrder | None:
+        """How to cut at the suspect in another process; None where that cannot be found again, or not be cut."""
+        if self.suspect is None or self.root_kind not in ("module", "class"):
+            return None
+        links = self.links[: self.suspect + 1]
+        way = tuple(link.cut for link in links if link.cut is not None)
+        is_binding = self.grew is None
+        if len(way) < len(links) or (is_binding and not any(k.trait == "node" for k in self.links[self.suspect + 1 :])):
+            return None
+        return CutOrder(
+            module=self.root.removeprefix("module "), way=way, is_binding=is_binding, fingerprint=fingerprint
+        )
 
     @property
     def text(self) -> str:
@@ -130,7 +164,7 @@ class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
     torch profilers that are still running.
 
     ``unheld`` counts, by site, survivors to which no path was found; ``bound_at`` are the lines that bind the names
-    that paths begin with, by name, where no container grows."""
+    that paths begin with, by name, where no container grows; and the lines at which registries grow, by theirs."""
 
     steps: int
     objects: int

@@ -9,7 +9,7 @@ import msgspec
 from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
-from harness.model.holding import HeldRecord
+from harness.model.holding import CutOrder, HeldRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
 
@@ -31,9 +31,10 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected"]
+Role = Literal["plain", "ledger", "uncollected", "cut"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
-``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary."""
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``cut`` cuts one edge
+after every step, to see whether growth stops."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +107,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``steps`` is how many steps ran to their end, the warm-up ones among them; ``step_ns`` how long each took
     (nanoseconds, our own readings left out). ``collector_enabled`` is the collector's state after the last step;
     ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was
-    still alive after the last step, where that was asked.
+    still alive after the last step, where that was asked; ``cut`` the edge that was cut after every step, and ``cuts``
+    how often there was something to cut.
     """
 
     role: Role
@@ -125,6 +127,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     frozen_growth: int = 0
     trimmed_bytes: int | None = None
     held: HeldRecord | None = None
+    cut: CutOrder | None = None
+    cuts: int = 0
     stdout: str = ""
     stderr: str = ""
 

@@ -19,7 +19,7 @@ from harness.retainers.containers import Group, grown_groups
 from harness.retainers.graph import Graph, is_node_type, tensor_getters
 from harness.retainers.growing_lines import State, lines_where, size_watch
 from harness.retainers.paths import Paths, grouped
-from harness.retainers.registries import read_registries
+from harness.retainers.registries import REGISTRIES, read_registries
 from harness.retainers.roots import Root, gather_roots
 from harness.retainers.safely import own, qualified
 from harness.retainers.unreached import enter_unreached
@@ -44,10 +44,12 @@ class Look:
     """Looks at this process. *is_users* tells whether a source file is the program's own, *key_of* is the ledger's.
 
     :meth:`measure` notes how large every container is, and costs some tens of milliseconds; :meth:`look` compares with
-    it. Neither runs the program's code; :meth:`look` lets the caller run more steps for the lines."""
+    it. Neither runs the program's code; :meth:`look` lets the caller run more steps for the lines. *collects*: garbage
+    was collected before each, so that what is left of it cannot be."""
 
-    def __init__(self, *, is_users: Callable[[str], bool], key_of: Callable[[Any], int]) -> None:
+    def __init__(self, *, is_users: Callable[[str], bool], key_of: Callable[[Any], int], collects: bool = True) -> None:
         self._is_users = is_users
+        self._collects = collects
         self._key_of = key_of
         self._before: Any = None
         self._registries: dict[str, int] = {}
@@ -93,7 +95,7 @@ class Look:
         walk = heap_walk.walk(roots.phases, roots.skipped)
         found = _Found(walk, roots.flat, Graph(self._key_of), self._key_of, set(wanted))
         grown_types = walk.types(self._before, least) if self._before is not None else []
-        found.complete(self._keeper_of_callbacks())
+        found.complete(self._keeper_of_callbacks(), self._collects)
         grown = walk.grown(self._before, least) if self._before is not None else []
         grown = [one for one in grown if is_told(one[0])]
         paths = Paths(walk, found.roots, found.graph, {id(c): (then, now) for c, then, now in grown})
@@ -140,12 +142,12 @@ class _Found:
         self._seen: set[int] = set()
         self.tensors: dict[int, list[Any]] = {}
 
-    def complete(self, callbacks: str) -> None:
+    def complete(self, callbacks: str, collected: bool) -> None:
         """Follow everything until nothing new is met; the unreached only once all else is known."""
         for _ in range(_MOST_ROUNDS):
             if not self._round():
                 break
-        enter_unreached(self.walk, self.roots, {id(self.tensors), id(self._seen)}, callbacks)
+        enter_unreached(self.walk, self.roots, {id(self.tensors), id(self._seen)}, callbacks, collected)
         for _ in range(_MOST_ROUNDS):
             if not self._round():
                 break
@@ -323,12 +325,14 @@ def _with_lines(
     """*record* with the lines at which its containers grow and its names are bound, seen over some more steps."""
     # A thread that runs already cannot be traced from here.
     watched = [group for group in groups if not group.told.path.root.startswith("thread ")][:_MOST_WATCHED]
-    if run_steps is None or not (watched or bindings):
+    counts = [name for name, (then, now) in record.registries.items() if now - then >= max(2, record.steps // 64)]
+    if run_steps is None or not (watched or bindings or counts):
         return record
     slowest = min((group.told.per_step for group in watched), default=1.0)
     most_steps = max(4, min(200, int(4 / max(slowest, 0.02))))
     states: list[State] = [size_watch(group.containers[-4:], heap_walk.size_of) for group in watched]
     states += [_binding_watch(namespace, name) for name, namespace in bindings.items()]
+    states += [REGISTRIES[name] for name in counts]
     began = time.monotonic()
 
     def run(is_done: Callable[[], bool]) -> None:
@@ -341,7 +345,8 @@ def _with_lines(
         msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))
         for group in groups
     )
-    bound = {name: lines[len(watched) + k] for k, name in enumerate(bindings) if lines[len(watched) + k]}
+    named = (*bindings, *counts)
+    bound = {name: lines[len(watched) + k] for k, name in enumerate(named) if lines[len(watched) + k]}
     return msgspec.structs.replace(record, containers=told, bound_at=bound)
 
 

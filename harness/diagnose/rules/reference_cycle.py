@@ -39,4 +39,7 @@ def _cycle(case: Case) -> str:
     path = case.path
     if path is None or path.root_kind != "cycle":
         return ""
-    return f": {' > '.join(link.text for link in path.links)}"
+    round_about = path.root.partition(" (")[2].removesuffix(")")
+    return (
+        f": {path.links[0].text if path.links else 'it'} leads back to itself by {round_about}" if round_about else ""
+    )
