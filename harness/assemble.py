@@ -65,8 +65,8 @@ def _with_expectation(run: RunReport) -> RunReport:
 def _ending(recording: Recording) -> Ending:
     """The worst ending: the first subject's that did not end well, with its role where it is not the first."""
     for subject in recording.subjects:
-        if subject.ending.status != "ok":
-            return subject.ending
+        if subject.ending.status != "ok" and subject.role in ("plain", "ledger", "uncollected"):
+            return subject.ending  # what an experiment of ours did to the program is not its own ending
     return recording.subjects[0].ending
 
 

@@ -58,7 +58,8 @@ class LostError(Exception):
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What one subject is to do. ``first_stop`` is the number of steps after which it first asks whether to go on;
-    ``watch_holders``: it notes the sizes of containers then, as it will be asked who holds what."""
+    ``watch_holders``: it notes the sizes of containers then, as it will be asked who holds what; ``cut``: it cuts that
+    edge after every step."""
 
     path: str
     name: str
