@@ -18,6 +18,8 @@ from harness.retainers.safely import (
     dict_items,
     instance_dict,
     is_a,
+    is_class,
+    is_exactly,
     mro_of,
     named,
     own,
@@ -49,10 +51,13 @@ class _Edge:
         self.name, self.used, self.item, self.cut, self.trait = name, used, item, cut, trait
 
 
-def links_of(root: Root, chain: Sequence[Any], open_keys: set[int]) -> tuple[tuple[Link, ...], list[int]]:
+def links_of(
+    root: Root, chain: Sequence[Any], open_keys: set[int], *, ends_here: bool = True
+) -> tuple[tuple[Link, ...], list[int]]:
     """The links along *chain* (its first object is the root's), and for each the identity of what it leads to.
 
     Keys of the containers whose identities are in *open_keys* are left open (``[*]``): they differ from step to step.
+    Without *ends_here* the way goes on from the last object, outside Python's references.
     """
     links: list[Link] = []
     ends: list[int] = []
@@ -60,7 +65,7 @@ def links_of(root: Root, chain: Sequence[Any], open_keys: set[int]) -> tuple[tup
     while at + 1 < len(chain):
         edge = _edge(root, chain, at, open_keys)
         end = chain[at + edge.used]
-        last = at + edge.used + 1 == len(chain)
+        last = ends_here and at + edge.used + 1 == len(chain)
         links.append(_link(edge, end, last=last))
         ends.append(id(end))
         at += edge.used
@@ -76,14 +81,16 @@ def _link(edge: _Edge, end: Any, *, last: bool) -> Link:
 def _described(thing: Any, *, item: bool) -> str:
     """The type, and the name of what has one of its own; nothing for plain containers inside containers."""
     kind = type(thing)
-    if item and any(kind is plain for plain in _PLAIN_CONTAINERS):
+    if item and is_exactly(thing, *_PLAIN_CONTAINERS):
         return ""
     if is_a(thing, logging.Logger, threading.Thread):
         name = (instance_dict(thing) or {}).get("name", (instance_dict(thing) or {}).get("_name"))
         return f"{named(kind)} {shown_key(name)}" if type(name) is str else named(kind)
     if kind is types.FunctionType:
         return f"function {printable(thing.__qualname__)}"
-    if kind in (types.CellType, types.TracebackType, types.FrameType) or type in mro_of(kind):
+    if is_exactly(thing, types.CellType, types.TracebackType, types.FrameType) or is_class(thing):
+        return ""
+    if trait_of(thing) == "tensor":
         return ""
     return named(kind)
 
@@ -91,7 +98,7 @@ def _described(thing: Any, *, item: bool) -> str:
 def trait_of(thing: Any) -> Trait:
     """What *thing* is, where that matters for the cause of a leak."""
     kind = type(thing)
-    found = _TRAITS.get(kind)
+    found = _TRAITS.get(id(kind))
     if found is not None:
         return found
     for base in mro_of(kind):
@@ -104,15 +111,17 @@ def trait_of(thing: Any) -> Trait:
     return ""
 
 
-_TRAITS: dict[type, Trait] = {
-    types.TracebackType: "traceback",
-    types.FrameType: "frame",
-    types.GeneratorType: "generator",
-    types.CoroutineType: "coroutine",
-    types.AsyncGeneratorType: "coroutine",
-    weakref.finalize: "finalizer",
-    _LRU: "cache",
+_TRAITS: dict[int, Trait] = {
+    id(types.TracebackType): "traceback",
+    id(types.FrameType): "frame",
+    id(types.GeneratorType): "generator",
+    id(types.CoroutineType): "coroutine",
+    id(types.AsyncGeneratorType): "coroutine",
+    id(weakref.finalize): "finalizer",
+    id(_LRU): "cache",
 }
+"""By the type's identity, here and below: a class may have a metaclass that raises when it is hashed."""
+
 _TRAITS_BY_NAME: dict[str, Trait] = {
     "torch.TensorBase": "tensor",
     "torch._C.TensorBase": "tensor",
@@ -180,7 +189,7 @@ def _in_dict(chain: Sequence[Any], at: int, open_keys: set[int]) -> _Edge | None
         return _Edge("[key *]" if id(parent) in open_keys else f"[key {shown_key(key)}]", item=True)
     if id(parent) in open_keys:
         return _Edge("[*]", item=True)
-    cut = Cut(kind="key", name=key) if type(key) in (str, int) else None
+    cut = Cut(kind="key", name=key) if is_exactly(key, str, int) else None
     return _Edge(f"[{_shown(key)}]", item=True, cut=cut)
 
 
@@ -194,7 +203,7 @@ def _shown(key: Any) -> str:
 def _in_sequence(chain: Sequence[Any], at: int, open_keys: set[int]) -> _Edge | None:
     parent, child = chain[at], chain[at + 1]
     if is_a(parent, list, collections.deque, set, frozenset):
-        attribute = _attribute_edge(parent, child, 1) if type(parent) not in _PLAIN_CONTAINERS else None
+        attribute = _attribute_edge(parent, child, 1) if not is_exactly(parent, *_PLAIN_CONTAINERS) else None
         return attribute or _Edge("[*]", item=True)
     if not is_a(parent, tuple):
         return None
@@ -253,7 +262,7 @@ def _of_code_that_runs(chain: Sequence[Any], at: int, open_keys: set[int]) -> _E
     if type(parent) is types.FrameType:
         local = _local(parent, child)
         return _Edge(f"local {local or '(unnamed)'} of {printable(parent.f_code.co_qualname)}()")
-    frame_of = _FRAMES.get(type(parent))
+    frame_of = _FRAMES.get(id(type(parent)))
     if frame_of is None:
         return None
     frame = getattr(parent, frame_of)
@@ -263,10 +272,10 @@ def _of_code_that_runs(chain: Sequence[Any], at: int, open_keys: set[int]) -> _E
     return _Edge(f"local {local} of {name}(){line}" if local else f"{name}(){line}")
 
 
-_FRAMES: dict[type, str] = {
-    types.GeneratorType: "gi_frame",
-    types.CoroutineType: "cr_frame",
-    types.AsyncGeneratorType: "ag_frame",
+_FRAMES: dict[int, str] = {
+    id(types.GeneratorType): "gi_frame",
+    id(types.CoroutineType): "cr_frame",
+    id(types.AsyncGeneratorType): "ag_frame",
 }
 
 
@@ -288,7 +297,7 @@ def _of_exception(chain: Sequence[Any], at: int, open_keys: set[int]) -> _Edge |
 def _of_class(chain: Sequence[Any], at: int, open_keys: set[int]) -> _Edge | None:
     """A class's attribute; the dictionary that it lies in is no stop of its own."""
     parent, child = chain[at], chain[at + 1]
-    if type not in mro_of(type(parent)):
+    if not is_class(parent):
         return None
     following = chain[at + 2] if at + 2 < len(chain) else None
     for name, value in list(own(parent).items()):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from harness.model.holding import NodeBytes
-from harness.retainers.safely import mro_of, named, own
+from harness.retainers.safely import is_a, mro_of, named, own
 
 __all__ = ["Graph", "is_node_type", "tensor_getters"]
 
@@ -40,7 +40,7 @@ class Graph:
         self._from: dict[int, tuple[Any, Any, bool]] = {}  # id(node) -> node, what led to it, whether that is a node
         self._saved: dict[int, tuple[Any, str]] = {}  # key -> node, attribute
         self._bytes: dict[str, list[int]] = {}
-        self._names: dict[type, tuple[str, ...]] = {}
+        self._names: dict[int, tuple[str, ...]] = {}
         self._owners: dict[int, list[Any]] = {}  # id(origin) -> origin, how many nodes are reached through it first
         self._owner_of: dict[int, int] = {}
         self.is_complete = True
@@ -62,7 +62,7 @@ class Graph:
             node = queue[at]
             at += 1
             self._read(node)
-            if torch._C._FunctionBase in mro_of(type(node)):
+            if is_a(node, torch._C._FunctionBase):
                 custom.append(node)
             if len(self._from) >= _MOST_NODES:
                 self.is_complete = False
@@ -126,11 +126,11 @@ class Graph:
 
     def _tensors_of(self, node: Any) -> Iterator[tuple[str, Any]]:
         kind = type(node)
-        names = self._names.get(kind)
+        names = self._names.get(id(kind))
         if names is None:
             declared = {name for base in mro_of(kind) for name in own(base)}
             names = tuple(sorted(n for n in declared if n.startswith("_raw_saved_") or n == "variable"))
-            self._names[kind] = names
+            self._names[id(kind)] = names
         for name in names:
             try:
                 saved = _declared(kind, name).__get__(node)
@@ -149,7 +149,7 @@ def _declared(kind: type, name: str) -> Any:
 def _is_tensor(thing: Any) -> bool:
     import torch
 
-    return torch._C.TensorBase in mro_of(type(thing))
+    return is_a(thing, torch._C.TensorBase)
 
 
 def _storage_bytes(tensor: Any) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import types
 from collections import deque
 from typing import Any, Protocol
 
-from harness.retainers.safely import mro_of
+from harness.retainers.safely import is_class, mro_of
 
 _native: Any
 try:
@@ -20,16 +21,24 @@ Path = tuple[int, list[Any], list[Any], int]
 """Root's number, the first objects of the way, the last ones (where not all are shown), how many lie between."""
 
 _SHOWN_ENDS = 48
-_PLAIN = frozenset({str, int, float, bytes, bool, complex, type(None)})
-_CANNOT_GROW: frozenset[type] = frozenset(
-    {
-        tuple,
-        type(lambda: None),
-        type([].append),
-        type(gc),
-        type((lambda: None).__code__),
-        type((lambda x: lambda: x)(0).__closure__[0]),  # type: ignore[index]
-    }
+_PLAIN = frozenset(map(id, (str, int, float, bytes, bool, complex, type(None))))
+"""By identity, here and below: a class may have a metaclass that raises when it is hashed or compared."""
+_CANNOT_GROW = frozenset(
+    map(
+        id,
+        (
+            tuple,
+            types.FunctionType,
+            types.BuiltinFunctionType,
+            types.MethodType,
+            types.CellType,
+            types.CodeType,
+            types.ModuleType,
+            types.FrameType,
+            types.GeneratorType,
+            types.CoroutineType,
+        ),
+    )
 )
 
 
@@ -54,6 +63,9 @@ class Walk(Protocol):
 
     def enter(self, roots: list[Any], first_root: int, /) -> int:
         """Go on from more roots, numbered from *first_root*; how many objects that added."""
+
+    def close(self) -> None:
+        """Let go of everything that was met. What was met may lead back to the walk, so that nothing else frees it."""
 
     def sizes(self) -> Sizes:
         """The sizes of all containers now."""
@@ -122,6 +134,7 @@ class PythonWalk:
         self._places: dict[int, int] = {}
         self._skipped = skipped
         self._reserved = {id(o) for o in skipped} | {id(o) for phase in phases for o in phase}
+        self._reserved.add(id(self))  # what is held by a walk is no part of the program
         self._later: deque[int] = deque()
         first = 0
         for phase in phases:
@@ -130,7 +143,7 @@ class PythonWalk:
         self._run_later()
 
     def _enter(self, thing: Any, parent: int) -> int | None:
-        if type(thing) in _PLAIN or id(thing) in self._places or id(thing) in self._reserved:
+        if id(type(thing)) in _PLAIN or id(thing) in self._places or id(thing) in self._reserved:
             return None
         number = self._places[id(thing)] = len(self._objects)
         self._objects.append(thing)
@@ -148,7 +161,7 @@ class PythonWalk:
         number = first
         while number < len(self._objects):
             thing = self._objects[number]
-            if defer and self._parents[number] >= 0 and type in mro_of(type(thing)):
+            if defer and self._parents[number] >= 0 and is_class(thing):
                 self._later.append(number)
             else:
                 self._open(number)
@@ -195,16 +208,21 @@ class PythonWalk:
             at = self._parents[at]
         return -1 - at
 
+    def close(self) -> None:
+        self._objects.clear()
+        self._parents.clear()
+        self._places.clear()
+
     def sizes(self) -> PythonSizes:
-        types: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for thing in self._objects:
-            types[id(type(thing))] = types.get(id(type(thing)), 0) + 1
+            counts[id(type(thing))] = counts.get(id(type(thing)), 0) + 1
         sizes = {(id(o), id(type(o))): size_of(o) for o in self._objects if self._can_grow(o)}
-        return PythonSizes(sizes, types, len(self._objects))
+        return PythonSizes(sizes, counts, len(self._objects))
 
     @staticmethod
     def _can_grow(thing: object) -> bool:
-        return type(thing) not in _CANNOT_GROW and type not in mro_of(type(thing))
+        return id(type(thing)) not in _CANNOT_GROW and not is_class(thing)
 
     def grown(self, before: PythonSizes, least: int, /) -> list[tuple[Any, int, int]]:
         found = []

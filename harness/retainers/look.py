@@ -115,6 +115,7 @@ class Look:
             registries={k: (self._registries.get(k, 0), now) for k, now in read_registries().items()},
         )
         bindings = _bindings([*sites.values(), graphs], found.roots)
+        found.close()
         del walk, found, paths, roots, grown, grown_types
         return _with_lines(record, groups, bindings, run_steps, self._is_users)
 
@@ -151,6 +152,13 @@ class _Found:
         for _ in range(_MOST_ROUNDS):
             if not self._round():
                 break
+
+    def close(self) -> None:
+        """Let go of everything: this object is itself among what the walk met."""
+        self.walk.close()
+        self.roots.clear()
+        self.tensors.clear()
+        del self.walk, self.graph
 
     def _round(self) -> int:
         import torch

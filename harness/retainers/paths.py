@@ -20,6 +20,10 @@ _MOST_DETOURS = 8
 _MOST_GROUPS = 3
 
 
+_Way = tuple[Root, list[Link], list[int], dict[int, int]]
+"""A root, the links from it, the identities of what they lead to, and the bounds of the containers among these."""
+
+
 class Paths:
     """Ways through one walk and one graph. *grown* maps the identity of a container that gains elements to its size
     (then, now)."""
@@ -40,7 +44,7 @@ class Paths:
             return None
         node, name = saved
         origin, nodes = self._graph.way_to(node)
-        found = self._way(origin, _MOST_DETOURS)
+        found = self._way(origin, _MOST_DETOURS, ends_here=False)
         if found is None:
             return None
         root, links, ends, bound = found
@@ -61,7 +65,7 @@ class Paths:
 
     def to_graph(self, origin: Any, nodes: int) -> HolderPath | None:
         """The way to an object that a graph of *nodes* nodes hangs on."""
-        found = self._way(origin, _MOST_DETOURS)
+        found = self._way(origin, _MOST_DETOURS, ends_here=False)
         if found is None:
             return None
         root, links, ends, bounds = found
@@ -73,7 +77,7 @@ class Paths:
         number = self._walk.root_of(thing)
         return len(self._roots) if number is None else number
 
-    def _way(self, thing: Any, detours: int) -> tuple[Root, list[Link], list[int], dict[int, int]] | None:
+    def _way(self, thing: Any, detours: int, *, ends_here: bool = True) -> _Way | None:
         found = self._walk.path(thing)
         if found is None or detours == 0:
             return None
@@ -84,7 +88,7 @@ class Paths:
             return None
         top, links, ends, bounds = begun
         for part in (first, last):
-            more, identities = links_of(root, part, self._open)
+            more, identities = links_of(root, part, self._open, ends_here=ends_here)
             if part is last and last:
                 links.append(Link(text=f"{between + 1:,} more", name="...", kind=""))
                 ends.append(0)
@@ -93,19 +97,19 @@ class Paths:
         bounds |= {id(o): bound for o in (*first, *last) if (bound := _bound_of(o)) is not None}
         return top, links, ends, bounds
 
-    def _begin(self, root: Root, detours: int) -> tuple[Root, list[Link], list[int], dict[int, int]] | None:
+    def _begin(self, root: Root, detours: int) -> _Way | None:
         if root.origin is None:
             links = [_link_of_root(root)] if root.name else []
             return root, links, [id(root.thing)] * len(links), {}
         if root.via == "node":
             owner, nodes = self._graph.way_to(root.origin)
-            found = self._way(owner, detours - 1)
+            found = self._way(owner, detours - 1, ends_here=False)
             if found is None:
                 return None
             text = f"grad_fn: {named(type(nodes[-1]))}" if len(nodes) < 3 else f"grad_fn: {len(nodes):,} nodes"
             link = Link(text=text, name="grad_fn", kind=named(type(root.thing)), trait="node")
         else:
-            found = self._way(root.origin, detours - 1)
+            found = self._way(root.origin, detours - 1, ends_here=False)
             if found is None:
                 return None
             link = Link(text=root.via, name=root.via, kind=named(type(root.thing)), trait=trait_of(root.thing))

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.model.holding import RootKind
-from harness.retainers.safely import is_a, mro_of, own, printable
+from harness.retainers.safely import is_a, is_class, own, printable
 
 _threads: Any
 try:
@@ -128,7 +128,7 @@ def _classes(users: list[Root]) -> list[Root]:
         Root(kind="class", text=root.text, thing=value)
         for root in users
         for value in list(dict.values(root.thing))
-        if type in mro_of(type(value)) and own(value).get("__module__") == root.thing.get("__name__")
+        if is_class(value) and own(value).get("__module__") == root.thing.get("__name__")
     ]
 
 
@@ -145,6 +145,8 @@ def _frames(is_users: Callable[[str], bool]) -> tuple[list[Root], list[Root]]:
             continue
         where = f"{thread}{printable(code.co_qualname)}() at line {frame.f_lineno}"
         for name, value in locals_of(frame).items():
+            if name.startswith("@"):  # pytest's rewritten asserts keep what they compare
+                continue
             root = Root(kind="local", text=where, thing=value, name=f"local {printable(name)}")
             (users if its_own else library).append(root)
     return users, library

@@ -10,11 +10,24 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["attributes", "dict_items", "instance_dict", "is_a", "mro_of", "named", "own", "qualified", "shown_key"]
+__all__ = [
+    "attributes",
+    "dict_items",
+    "instance_dict",
+    "is_a",
+    "is_class",
+    "is_exactly",
+    "mro_of",
+    "named",
+    "own",
+    "qualified",
+    "shown_key",
+]
 
 _mro: Any = type.__dict__["__mro__"].__get__
 _namespace: Any = type.__dict__["__dict__"].__get__
 _name: Any = type.__dict__["__name__"].__get__
+_module: Any = type.__dict__["__module__"].__get__
 _qualname: Any = type.__dict__["__qualname__"].__get__
 
 _LONGEST = 60
@@ -32,6 +45,16 @@ def is_a(thing: object, *kinds: type) -> bool:
     return any(base is kind for base in mro for kind in kinds)
 
 
+def is_exactly(thing: object, *kinds: type) -> bool:
+    """Whether the type of *thing* is one of *kinds*: by identity, for a metaclass may define ``==`` and ``hash``."""
+    return any(type(thing) is kind for kind in kinds)
+
+
+def is_class(thing: object) -> bool:
+    """Whether *thing* truly is a class."""
+    return is_a(thing, type)
+
+
 def own(kind: type) -> dict[str, Any]:
     """A class's own namespace (a read-only view)."""
     found: dict[str, Any] = _namespace(kind)
@@ -45,12 +68,12 @@ def named(kind: type) -> str:
 
 def qualified(kind: type) -> str:
     """``package.module.Class``; the module is left out where the class does not say it as text."""
-    module = own(kind).get("__module__")
     name = printable(str(_qualname(kind)))
-    if type(module) is not str:
-        module = _name(kind).rpartition(".")[0] or "builtins"  # a static type carries it in its name
-        return name if module == "builtins" else f"{module}.{name}"
-    return name if module == "builtins" else f"{printable(module)}.{name}"
+    try:
+        module = _module(kind)
+    except AttributeError:
+        module = None
+    return name if type(module) is not str or module == "builtins" else f"{printable(module)}.{name}"
 
 
 def printable(text: str) -> str:
@@ -93,13 +116,13 @@ def dict_items(mapping: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 def shown_key(key: object) -> str:
     """A key as a person would write it: ``'loss'``, ``3``, or its type's name where it is no plain value."""
-    if key is None or type(key) in (bool, int, float):
+    if key is None or is_exactly(key, bool, int, float):
         return repr(key)
     if type(key) is str:
         return repr(printable(key))
     if type(key) is bytes:
         return printable(repr(key[:_LONGEST]))
-    if type(key) is tuple and len(key) <= 4 and all(k is None or type(k) in (bool, int, float, str) for k in key):
+    if type(key) is tuple and len(key) <= 4 and all(k is None or is_exactly(k, bool, int, float, str) for k in key):
         return "(" + ", ".join(shown_key(k) for k in key) + ")"
     if is_a(key, type):
         assert isinstance(key, type)

@@ -11,7 +11,7 @@ from harness.model.holding import RootKind
 from harness.retainers.edges import links_of
 from harness.retainers.heap_walk import Walk
 from harness.retainers.roots import Root
-from harness.retainers.safely import is_a, mro_of, named, own
+from harness.retainers.safely import is_a, is_class, named, own
 
 __all__ = ["enter_unreached"]
 
@@ -25,14 +25,15 @@ def enter_unreached(walk: Walk, roots: list[Root], ours: set[int], callbacks: st
     is who keeps functions and methods, as far as one knows.
 
     A cycle that is still there after a collection was put beyond the collector (gc.freeze), or goes through C++."""
-    everything = gc.get_objects()
+    # Running frames, ours among them, are no holders here, and would keep their locals once they have returned.
+    everything = [o for o in gc.get_objects() if type(o) is not types.FrameType]
     _enter_ours(walk, roots, [o for o in everything if _is_ours(type(o))])
     alone = [o for o in everything if o not in walk and id(o) not in ours and o is not roots]
     del everything
     known = {id(o) for o in alone}
     referred = {id(child) for thing in alone for child in gc.get_referents(thing) if id(child) in known}
-    _enter(walk, roots, [o for o in alone if id(o) not in referred and not _is_class(o)], callbacks)
-    rest = [o for o in alone if o not in walk and not _is_class(o)]
+    _enter(walk, roots, [o for o in alone if id(o) not in referred and not is_class(o)], callbacks)
+    rest = [o for o in alone if o not in walk and not is_class(o)]
     for thing in sorted(rest, key=lambda o: _preference(type(o))):
         if thing not in walk:
             first = len(roots)
@@ -57,7 +58,7 @@ def _way_round(thing: Any) -> str:
                     chain.append(came_from[id(chain[-1])][1])
                 links, _ = links_of(Root(kind="cycle", text="", thing=thing), [*reversed(chain[1:]), thing], set())
                 return f" ({' > '.join(link.text for link in links)})" if len(chain) > 1 else ""
-            if id(child) not in came_from and gc.is_tracked(child) and not _is_class(child) and not _leads_out(child):
+            if id(child) not in came_from and gc.is_tracked(child) and not is_class(child) and not _leads_out(child):
                 came_from[id(child)] = (child, one)
                 queue.append(child)
     return ""
@@ -99,15 +100,11 @@ def _holder_of(thing: Any, callbacks: str) -> tuple[RootKind, str]:
 def _is_tensor(thing: Any) -> bool:
     import torch
 
-    return torch._C.TensorBase in mro_of(type(thing))
+    return is_a(thing, torch._C.TensorBase)
 
 
 def _called(thing: Any) -> str:
     return f"function {thing.__qualname__}" if type(thing) is types.FunctionType else named(type(thing))
-
-
-def _is_class(thing: Any) -> bool:
-    return type in mro_of(type(thing))
 
 
 def _is_ours(kind: type) -> bool:

@@ -376,7 +376,14 @@ BROKEN: tuple[Row, ...] = (
     ),
     Row(
         name="kills_what_started_it",
-        source=("import os, signal\ndef step(i):\n    if i == 3:\n        os.kill(os.getppid(), signal.SIGKILL)\n"),
+        source=(
+            "import os, signal\n"
+            "def step(i):\n"
+            "    if i == 3:\n"
+            "        signal.alarm(20)\n"
+            "        os.kill(os.getppid(), signal.SIGKILL)\n"
+            "        signal.pause()\n"
+        ),
         outcome="failed",
         ending="killed",
         exit_code=1,

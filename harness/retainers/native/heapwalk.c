@@ -225,11 +225,13 @@ later_push(Walk *walk, uint32_t number)
     return 0;
 }
 
-/* What holds nothing and is never asked about is no node. */
+static PyTypeObject Walk_type;
+
+/* What holds nothing and is never asked about is no node; nor is a walk, which would hold on to itself for ever. */
 static int
 is_plain(PyTypeObject *type)
 {
-    return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBytes_Type ||
+    return type == &Walk_type || type == &Sizes_type || type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBytes_Type ||
            type == &PyBool_Type || type == &PyComplex_Type || type == Py_TYPE(Py_None);
 }
 
@@ -642,13 +644,38 @@ Walk_contains(PyObject *self, PyObject *object)
 }
 
 static void
+let_go(Walk *walk)
+{
+    node *nodes = walk->nodes;
+    uint32_t count = walk->count;
+    size_t room = walk->room;
+    walk->nodes = NULL; /* first: what dies now may run code that asks this walk */
+    walk->count = 0;
+    walk->room = 0;
+    if (walk->places.entries != NULL) {
+        memset(walk->places.entries, 0, walk->places.capacity * sizeof(entry));
+        walk->places.used = 0;
+    }
+    for (uint32_t k = 0; walk->holds && k < count; k++) {
+        Py_DECREF(nodes[k].object);
+    }
+    pages_give(nodes, room * sizeof(node));
+}
+
+/* A walk takes no part in collection, and a cell or a frame that it met may lead back to it. */
+static PyObject *
+Walk_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    let_go((Walk *)self);
+    Py_RETURN_NONE;
+}
+
+static void
 Walk_dealloc(PyObject *self)
 {
     Walk *walk = (Walk *)self;
-    for (uint32_t k = 0; walk->holds && k < walk->count; k++) {
-        Py_DECREF(walk->nodes[k].object);
-    }
-    pages_give(walk->nodes, walk->room * sizeof(node));
+    let_go(walk);
     pages_give(walk->later, walk->later_room * sizeof(uint32_t));
     table_drop(&walk->places);
     Py_TYPE(self)->tp_free(self);
@@ -659,6 +686,7 @@ static PyMethodDef Walk_methods[] = {
     {"path", Walk_path, METH_O, "(root, first objects, last objects, how many between), or None if it was not met."},
     {"root_of", Walk_root_of, METH_O, "The number of the root it was reached from, or None."},
     {"enter", Walk_enter, METH_VARARGS, "Go on from more roots, which are numbered from the second argument on."},
+    {"close", Walk_close, METH_NOARGS, "Let go of everything that was met."},
     {"sizes", Walk_sizes, METH_NOARGS, "The sizes of all containers now."},
     {"grown", Walk_grown, METH_VARARGS, "(container, size then, size now) of those that grew by the least or more."},
     {"types", Walk_types, METH_VARARGS, "(type, how many then, how many now) of those that grew by the least."},

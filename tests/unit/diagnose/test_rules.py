@@ -133,11 +133,11 @@ def test_two_lines_are_two_findings() -> None:
     assert [finding.allocated_at[0].line for finding in findings] == [12, 30]
 
 
-def test_the_only_finding_owns_all_native_growth() -> None:
+def test_the_only_finding_owns_all_growth_of_the_heap() -> None:
     (finding,) = found(a_tensor_suspect(), heap_used=300.0, python_bytes=20.0)
 
     assert finding.tensor_bytes_per_step == 256
-    assert finding.bytes_per_step == 320
+    assert finding.bytes_per_step == 300
 
 
 def test_a_fault_comes_with_its_line_and_its_cure() -> None:
