@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.model.holding import HolderPath, Link
+from harness.retainers.cycles import way_round
 from harness.retainers.edges import links_of, trait_of
 from harness.retainers.graph import Graph
 from harness.retainers.heap_walk import Walk
@@ -31,6 +32,7 @@ class Paths:
     def __init__(self, walk: Walk, roots: Sequence[Root], graph: Graph, grown: dict[int, tuple[int, int]]) -> None:
         self._walk, self._roots, self._graph, self._grown = walk, roots, graph, grown
         self._open = set(grown)
+        self._cycles: dict[int, Root] = {}
 
     def to_object(self, thing: Any) -> HolderPath | None:
         """The way to a Python object that was met."""
@@ -98,6 +100,8 @@ class Paths:
         return top, links, ends, bounds
 
     def _begin(self, root: Root, detours: int) -> _Way | None:
+        if root.kind == "cycle":
+            root = self._with_way_round(root)
         if root.origin is None:
             links = [_link_of_root(root)] if root.name else []
             return root, links, [id(root.thing)] * len(links), {}
@@ -115,6 +119,11 @@ class Paths:
             link = Link(text=root.via, name=root.via, kind=named(type(root.thing)), trait=trait_of(root.thing))
         top, links, ends, bounds = found
         return top, [*links, link], [*ends, id(root.thing)], bounds
+
+    def _with_way_round(self, root: Root) -> Root:
+        if id(root.thing) not in self._cycles:
+            self._cycles[id(root.thing)] = msgspec.structs.replace(root, text=f"{root.text}{way_round(root.thing)}")
+        return self._cycles[id(root.thing)]
 
     def _path(self, root: Root, links: list[Link], ends: list[int], bounds: dict[int, int]) -> HolderPath:
         candidates = [k for k, end in enumerate(ends) if end in self._grown]

@@ -8,14 +8,12 @@ import types
 from typing import Any
 
 from harness.model.holding import RootKind
-from harness.retainers.edges import links_of
 from harness.retainers.heap_walk import Walk
 from harness.retainers.roots import Root
 from harness.retainers.safely import is_a, is_class, named, own
 
 __all__ = ["enter_unreached"]
 
-_MOST_ROUND = 2000
 _CALLBACKS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
 
@@ -34,38 +32,12 @@ def enter_unreached(walk: Walk, roots: list[Root], ours: set[int], callbacks: st
     referred = {id(child) for thing in alone for child in gc.get_referents(thing) if id(child) in known}
     _enter(walk, roots, [o for o in alone if id(o) not in referred and not is_class(o)], callbacks)
     rest = [o for o in alone if o not in walk and not is_class(o)]
+    what = "a cycle that no collection frees" if collected else "an uncollected cycle"
     for thing in sorted(rest, key=lambda o: _preference(type(o))):
         if thing not in walk:
             first = len(roots)
-            way = _way_round(thing)
-            what = f"{'a cycle that no collection frees' if collected else 'an uncollected cycle'}{way}"
             roots.append(Root(kind="cycle", text=what, thing=thing, name=_called(thing)))
             walk.enter([thing], first)
-
-
-def _way_round(thing: Any) -> str:
-    """ " (child: Leaf > parent)": the shortest way from *thing* back to itself; nothing where it goes through C++."""
-    came_from: dict[int, tuple[Any, Any]] = {}
-    queue = [thing]
-    at = 0
-    while at < len(queue) < _MOST_ROUND:
-        one = queue[at]
-        at += 1
-        for child in gc.get_referents(one):
-            if child is thing:
-                chain = [thing, one]
-                while chain[-1] is not thing:
-                    chain.append(came_from[id(chain[-1])][1])
-                links, _ = links_of(Root(kind="cycle", text="", thing=thing), [*reversed(chain[1:]), thing], set())
-                return f" ({' > '.join(link.text for link in links)})" if len(chain) > 1 else ""
-            if id(child) not in came_from and gc.is_tracked(child) and not is_class(child) and not _leads_out(child):
-                came_from[id(child)] = (child, one)
-                queue.append(child)
-    return ""
-
-
-def _leads_out(thing: Any) -> bool:
-    return type(thing) is types.ModuleType or (type(thing) is dict and "__builtins__" in thing)
 
 
 def _enter_ours(walk: Walk, roots: list[Root], things: list[Any]) -> None:

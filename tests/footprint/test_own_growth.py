@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.capture import wire
 from harness.capture.client import ForkServer
 from harness.capture.runner import run_subject
 from harness.capture.wire import Job
@@ -32,7 +33,7 @@ def test_an_empty_step_grows_by_less_than_16_bytes(role: Role, tmp_path: Path) -
     )
 
     with ForkServer(seed=0) as server:
-        _, record = run_subject(server, job, decide=lambda gathering: 0, timeout_s=300)
+        _, record = run_subject(server, job, decide=lambda gathering: wire.Go(until=0), timeout_s=300)
 
     assert record.steps == STEPS
     grown = 0.0

@@ -171,6 +171,7 @@ typedef struct {
     size_t room;   /* nodes that fit */
     uint32_t count;
     table places;  /* object -> 1 + its number; UINT32_MAX: reserved or skipped */
+    table types;   /* type -> how many nodes */
     uint32_t *later; /* numbers of classes that wait */
     uint32_t later_count;
     size_t later_room;
@@ -182,6 +183,9 @@ typedef struct {
 } Walk;
 
 #define RESERVED ((uint64_t)UINT32_MAX)
+
+/* A program's next walk is about as large as its last one. */
+static size_t expected = 1 << 16;
 
 static int
 walk_room(Walk *walk)
@@ -251,6 +255,12 @@ walk_enter(Walk *walk, PyObject *object, int64_t parent)
     if (at->word != 0) {
         return NO_NODE;
     }
+    entry *kind = table_enter(&walk->types, type);
+    if (kind == NULL) {
+        walk->failed = 1;
+        return NO_NODE;
+    }
+    kind->word++;
     at->word = 1 + (uint64_t)walk->count;
     walk->nodes[walk->count] = (node){.object = object, .parent = parent};
     if (walk->holds) {
@@ -412,6 +422,7 @@ walked(PyObject *phases, PyObject *skipped, int holds)
         PyErr_NoMemory();
         return NULL;
     }
+    expected = walk->places.capacity;
     return walk;
 }
 
@@ -519,14 +530,14 @@ Walk_sizes(PyObject *self, PyObject *unused)
     memset(&sizes->containers, 0, sizeof(table));
     memset(&sizes->types, 0, sizeof(table));
     sizes->objects = walk->count;
-    int failed = table_make(&sizes->containers, 1 << 14) != 0 || table_make(&sizes->types, 1 << 10) != 0;
+    int failed = table_make(&sizes->containers, walk->places.capacity / 2) != 0 ||
+                 table_make(&sizes->types, walk->types.capacity) != 0;
+    if (!failed) {
+        memcpy(sizes->types.entries, walk->types.entries, walk->types.capacity * sizeof(entry));
+        sizes->types.used = walk->types.used;
+    }
     for (uint32_t k = 0; !failed && k < walk->count; k++) {
         const node *at = &walk->nodes[k];
-        entry *type = table_enter(&sizes->types, Py_TYPE(at->object));
-        failed = type == NULL;
-        if (!failed) {
-            type->word++;
-        }
         if (!failed && !cannot_grow(at->object)) {
             entry *container = table_enter(&sizes->containers, at->object);
             failed = container == NULL;
@@ -587,10 +598,8 @@ Walk_types(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "types() is compared with Sizes");
         return NULL;
     }
-    PyObject *now = Walk_sizes(self, NULL);
-    PyObject *found = now == NULL ? NULL : PyList_New(0);
-    (void)walk;
-    table *types = now == NULL ? NULL : &((Sizes *)now)->types;
+    PyObject *found = PyList_New(0);
+    const table *types = &walk->types;
     for (size_t k = 0; found != NULL && k < types->capacity; k++) {
         const entry *at = &types->entries[k];
         if (at->key == NULL) {
@@ -611,7 +620,6 @@ Walk_types(PyObject *self, PyObject *args)
         }
         Py_XDECREF(one);
     }
-    Py_XDECREF(now);
     return found;
 }
 
@@ -656,6 +664,10 @@ let_go(Walk *walk)
         memset(walk->places.entries, 0, walk->places.capacity * sizeof(entry));
         walk->places.used = 0;
     }
+    if (walk->types.entries != NULL) {
+        memset(walk->types.entries, 0, walk->types.capacity * sizeof(entry));
+        walk->types.used = 0;
+    }
     for (uint32_t k = 0; walk->holds && k < count; k++) {
         Py_DECREF(nodes[k].object);
     }
@@ -678,6 +690,7 @@ Walk_dealloc(PyObject *self)
     let_go(walk);
     pages_give(walk->later, walk->later_room * sizeof(uint32_t));
     table_drop(&walk->places);
+    table_drop(&walk->types);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -714,7 +727,7 @@ walk_new(int holds)
     }
     memset((char *)walk + sizeof(PyObject), 0, sizeof(Walk) - sizeof(PyObject));
     walk->holds = holds;
-    if (table_make(&walk->places, 1 << 16) != 0) {
+    if (table_make(&walk->places, expected) != 0 || table_make(&walk->types, 1 << 11) != 0) {
         Py_DECREF(walk);
         PyErr_NoMemory();
         return NULL;

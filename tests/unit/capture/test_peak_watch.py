@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from harness.capture import wire
 from harness.capture.client import ForkServer
 from harness.capture.runner import run_subject
 from harness.capture.wire import Job
@@ -198,7 +199,7 @@ def test_a_recording_has_the_composition_of_its_last_step(tmp_path: Path) -> Non
     )
 
     with ForkServer(seed=0) as server:
-        _, record = run_subject(server, job, decide=lambda gathering: 0, timeout_s=60)
+        _, record = run_subject(server, job, decide=lambda gathering: wire.Go(until=0), timeout_s=60)
 
     peaks = record.find("peak.tensors")
     assert peaks is not None
