@@ -12,10 +12,11 @@ import psutil
 from harness._version import __version__
 from harness.assemble import assemble
 from harness.capture.client import ForkServer
+from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
 from harness.capture.variant import Plan, record_variant
-from harness.diagnose import diagnose
+from harness.diagnose import diagnose, needs_native_stacks
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
 from harness.judge.detector import judge
@@ -31,7 +32,8 @@ __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenari
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run. ``steps`` measured steps (None: as many as the verdict needs), ``warmup`` steps before them
     (None: found from the data), ``timeout_s`` for each subject, ``memory_limit_bytes`` a subject may add to what
-    torch itself takes (None: most of what the machine has free)."""
+    torch itself takes (None: most of what the machine has free). ``native``: take native stacks where growth is neither
+    tensors nor Python objects (None), of every leak (True), or never (False)."""
 
     steps: int | None = None
     warmup: int | None = None
@@ -41,6 +43,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     start: Literal["fork", "spawn"] = "fork"
     seed: int = 0
     faults: bool = False
+    native: bool | None = None
 
 
 class Progress(Protocol):
@@ -95,6 +98,7 @@ def run_scenarios(
                             next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
                             on_progress=progress.stepped,
                         )
+                        recording = _escalated(server, scenario, variant, recording, options, progress)
                     except CaptureError as error:
                         errors.append(
                             Problem(target=f"{scenario.shown_path}::{variant}", message=str(error), help=error.help)
@@ -126,6 +130,27 @@ def run_scenarios(
         errors=tuple(errors),
         interrupted=interrupted,
     )
+
+
+def _escalated(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    recording: Recording,
+    options: RunOptions,
+    progress: Progress,
+) -> Recording:
+    """*recording* with the subjects that only a first judgement asks for; all of it is judged once more by the caller.
+
+    A leak that ended badly is left alone: it would end so again, and take its time for it.
+    """
+    if options.native is False or any(subject.ending.status != "ok" for subject in recording.subjects):
+        return recording
+    verdict = judge(recording, faults=options.faults)
+    if needs_native_stacks(verdict) or (options.native and verdict.outcome == "leak"):
+        native = record_native(server, scenario, variant, plan=_plan(options), on_progress=progress.stepped)
+        recording = msgspec.structs.replace(recording, subjects=(*recording.subjects, native))
+    return recording
 
 
 def judge_recording(

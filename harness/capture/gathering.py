@@ -13,6 +13,7 @@ from harness.capture.thinning import SeriesBuilder
 from harness.ledger.protocol import SiteState
 from harness.model.allocation import ScopeOwner, SiteRecord
 from harness.model.environment import Environment
+from harness.model.native import NativeRecord
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
 
@@ -87,6 +88,7 @@ class Gathering:
         self._elapsed_ns = 0
         self._boundaries = SeriesBuilder("boundaries")
         self._sites: dict[int, _SiteHistory] = {}
+        self._native: NativeRecord | None = None
 
     def take(self, message: wire.Message) -> None:
         """Enter one message from the subject."""
@@ -100,6 +102,8 @@ class Gathering:
             self._pid = message.pid
         elif isinstance(message, wire.Facts):
             self._facts, self.facts, self.environment = message, message.scenario, message.environment
+        elif isinstance(message, wire.Native):
+            self._native = message.record
         elif isinstance(message, wire.Over):
             self.over = message
         elif isinstance(message, wire.Broken):
@@ -138,6 +142,7 @@ class Gathering:
             collector_enabled=over.collector_enabled if over else True,
             frozen_growth=over.frozen_growth if over else 0,
             trimmed_bytes=over.trimmed_bytes if over else None,
+            native=self._native,
             stdout=self.stdout.text(),
             stderr=without_our_frames(self.stderr.text()),
         )

@@ -30,6 +30,7 @@ _DOING: dict[Role, str] = {
     "plain": "measuring",
     "ledger": "following tensors",
     "uncollected": "without the collector",
+    "native": "taking native stacks",
 }
 
 

@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
+from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
@@ -30,6 +31,7 @@ __all__ = [
     "LedgerState",
     "LostError",
     "Message",
+    "Native",
     "Over",
     "Ready",
     "Sample",
@@ -65,6 +67,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     first_stop: int
     seed: int
     memory_limit_bytes: int | None
+    native_folder: str | None = None
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -145,6 +148,12 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     peak: PeakComposition | None = None
 
 
+class Native(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Subject to parent, under memray: what its steps left behind."""
+
+    record: NativeRecord
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: *steps* steps are done; may I go on? It waits for a :class:`Go`."""
 
@@ -190,6 +199,7 @@ Message = (
     | LedgerState
     | Checkpoint
     | Go
+    | Native
     | Over
     | Broken
 )

@@ -113,6 +113,11 @@ measuring = _together(
         show_default=True,
         help="Seeds every process.",
     ),
+    click.option(
+        "--native/--no-native",
+        default=None,
+        help="Native stacks of every leak, or of none. [default: where neither tensors nor Python objects grow]",
+    ),
     click.option("--faults", is_flag=True, help="Let gradient faults that raise nothing decide the outcome too."),
 )
 

@@ -7,6 +7,7 @@ import msgspec
 from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
 from harness.diagnose.fingerprint import fingerprint
+from harness.diagnose.native import with_native_stacks
 from harness.diagnose.rules import RULES
 from harness.model.allocation import Frame
 from harness.model.metric import metric
@@ -25,7 +26,7 @@ def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     if verdict.outcome == "leak":
         cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
-        findings = _merged([_finding(case) for case in cases])
+        findings = _merged([with_native_stacks(case, _finding(case)) for case in cases])
     faults = verdict.faults if verdict.outcome == "fault" else ()
     return (*findings, *(_fault_finding(recording, fault) for fault in faults))
 

@@ -9,6 +9,7 @@ import msgspec
 from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
 
@@ -30,9 +31,10 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected"]
+Role = Literal["plain", "ledger", "uncollected", "native"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
-``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary."""
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary;
+``native`` ran under memray: nothing of it but its ``native`` record is evidence, since memray disturbs the rest."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +124,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     collector_enabled: bool = True
     frozen_growth: int = 0
     trimmed_bytes: int | None = None
+    native: NativeRecord | None = None
     stdout: str = ""
     stderr: str = ""
 
