@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from harness.ledger.sites import is_users_file
 from harness.model.allocation import Frame
 from harness.model.native import NativeRecord, NativeSite
@@ -22,7 +24,7 @@ __all__ = ["NativeStacks", "shown_stack"]
 _MOST_BYTES = 64 << 20
 _MOST_STEPS = 32  # a leak in each eighth step is seen four times
 _MOST_S = 4.0
-_MOST_RECORDS = 256
+_MOST_RECORDS = 4096
 _MOST_SITES = 24
 _MOST_FRAMES = 12
 _LONGEST_NAME = 400
@@ -105,6 +107,7 @@ def _site(record: Any) -> NativeSite | None:
     return NativeSite(
         bytes=record.size,
         allocations=record.n_allocations,
+        stack_bytes=record.size,
         stack=shown_stack(memray.AllocatorType(record.allocator).name.lower(), names),
         frames=tuple(
             Frame(path=path, line=line, function=function, source=linecache.getline(path, line).strip() or None)
@@ -131,15 +134,14 @@ def _without_repeats(names: list[str]) -> Iterator[str]:
 
 
 def _together(sites: Iterator[NativeSite]) -> tuple[NativeSite, ...]:
-    """Sites that differ by a return address alone as one."""
+    """Sites of one Python line as one, but for tensors, which the ledger counts."""
     found: dict[tuple[object, ...], NativeSite] = {}
     for site in sites:
-        key = (site.stack, site.frames)
+        key = (site.frames, any(name.startswith("c10::alloc_cpu") for name in site.stack))
         known = found.get(key)
-        found[key] = NativeSite(
-            bytes=site.bytes + (known.bytes if known else 0),
-            allocations=site.allocations + (known.allocations if known else 0),
-            stack=site.stack,
-            frames=site.frames,
-        )
+        if known is not None:
+            site = msgspec.structs.replace(
+                known, bytes=known.bytes + site.bytes, allocations=known.allocations + site.allocations
+            )
+        found[key] = site
     return tuple(sorted(found.values(), key=lambda s: -s.bytes)[:_MOST_SITES])

@@ -7,6 +7,7 @@ import msgspec
 from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
 from harness.diagnose.fingerprint import fingerprint
+from harness.diagnose.known import with_known
 from harness.diagnose.native import with_native_stacks
 from harness.diagnose.rules import RULES
 from harness.model.allocation import Frame
@@ -28,7 +29,10 @@ def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
         cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
         findings = _merged([with_native_stacks(case, _finding(case)) for case in cases])
     faults = verdict.faults if verdict.outcome == "fault" else ()
-    return (*findings, *(_fault_finding(recording, fault) for fault in faults))
+    return (
+        *(with_known(f, recording.environment) for f in findings),
+        *(_fault_finding(recording, fault) for fault in faults),
+    )
 
 
 def _finding(case: Case) -> Finding:

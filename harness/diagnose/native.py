@@ -11,7 +11,7 @@ from harness.model.report import Finding
 from harness.model.verdict import Suspect, Verdict
 from harness.units import format_rate
 
-__all__ = ["is_native", "needs_native_stacks", "with_native_stacks"]
+__all__ = ["caller_of", "is_native", "needs_native_stacks", "with_native_stacks"]
 
 _METRICS = ("heap.used", "mapped.private", "rss.anon")
 _LEAST_SHARE = 0.05
@@ -20,7 +20,7 @@ _LEAST_SHARE = 0.05
 _ONE_ALLOCATION_SHARE = 0.5
 """One block alone is a leak that grows by realloc, or something that happened once: it must explain half."""
 
-_ALLOCATORS = ("operator new", "_int_malloc", "__libc_", "std::allocator", "std::vector", "std::__", "__gnu_cxx")
+_ALLOCATORS = ("operator new", "_int_malloc", "__libc_", "std::allocator", "std::", "void std::", "__gnu_cxx")
 _TENSORS = "c10::alloc_cpu"
 
 
@@ -83,6 +83,8 @@ def _explanation(
 ) -> str:
     first = chosen[0]
     bytes_per_step = sum(site.bytes for site in chosen) / record.steps
+    if all(site.allocations == 1 for site in chosen):
+        bytes_per_step = min(bytes_per_step, rate)  # reallocated: what it held before the first step is among it
     share = min(1.0, bytes_per_step / rate) if rate > 0 else 1.0
     others = sorted({site.frames[0].line for site in sites if site.frames} - {f.line for f in first.frames[:1]})
     also = f"; more at line {', '.join(map(str, others[:4]))}" if others else ""
@@ -94,12 +96,14 @@ def _explanation(
 
 def _allocator(site: NativeSite) -> str:
     """``malloc in deflateInit2_``: the allocator, and the function that called it where it has a name."""
-    caller = _caller(site)
-    return f"{site.stack[0]} in {caller}" if caller else site.stack[0]
+    caller = caller_of(site.stack)
+    told = f"{site.stack[0]} in {caller}" if caller else site.stack[0]
+    return told if 2 * site.stack_bytes >= site.bytes else f"{told} and other places below the same line"
 
 
-def _caller(site: NativeSite) -> str | None:
-    for name in site.stack[1:]:
+def caller_of(stack: tuple[str, ...]) -> str | None:
+    """The innermost function with a name that is no allocator's; None where Python called the allocator itself."""
+    for name in stack[1:]:
         short = _short(name)
         if short != "ctypes" and not short.startswith(_ALLOCATORS) and short not in ("malloc", "calloc", "realloc"):
             return short
@@ -124,7 +128,7 @@ def _fix(site: NativeSite, otherwise: str) -> str:
             continue
         released = releaser_of(name)
         if released is not None and site.frames:
-            return f"Call {released} for what {name.rstrip('_')} returns at line {site.frames[0].line}, in a finally block."
+            return f"Call {released} for what {name.strip('_')} gave at line {site.frames[0].line}, in a finally block."
     if site.frames and otherwise.startswith("Look for"):
         return (
             f"Look at line {site.frames[0].line} in {site.frames[0].function}: what the call there allocates must be "
@@ -144,6 +148,7 @@ def _with_stack_of_its_line(finding: Finding, record: NativeRecord) -> Finding:
 
 def _short(name: str) -> str:
     """A demangled name without its arguments."""
+    name = name.removeprefix("__GI_")  # how libc calls itself
     depth, end = 0, len(name)
     for k, letter in enumerate(name):
         if letter == "<":

@@ -10,14 +10,16 @@ __all__ = ["NativeRecord", "NativeSite"]
 
 
 class NativeSite(msgspec.Struct, frozen=True, kw_only=True):
-    """Memory that one native stack allocated during the steps and that was alive after them.
+    """Memory that one Python line allocated natively during the steps and that was alive after them.
 
-    ``stack`` begins with the allocator (``malloc``) and ends where Python was left; ``ctypes`` is its machinery.
+    ``stack`` is that of the largest part, which has ``stack_bytes``. It begins with the allocator (``malloc``) and ends
+    where Python was left; ``ctypes`` is its machinery.
     ``frames`` are the Python frames that entered it: the user's, innermost first, or all where none is the user's.
     """
 
     bytes: int
     allocations: int
+    stack_bytes: int
     stack: tuple[str, ...]
     frames: tuple[Frame, ...]
 
