@@ -1,9 +1,13 @@
 """Lets memray see what ctypes allocates. memray patches the import tables of libraries; ctypes takes an address instead
-and calls it, past every table. The interpreter has functions of the same meaning that go through its own table."""
+and calls it, past every table. The interpreter has functions of the same meaning that go through its own table.
+
+What ctypes takes with ``mmap`` itself stays unseen: the interpreter has nothing of the same meaning."""
 
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 import sysconfig
 from typing import Any
 
@@ -20,7 +24,8 @@ _SAME = {
 def lead_ctypes_through_the_interpreter() -> None:
     """From now on, ``libc.malloc`` and its like, taken through ctypes, are the interpreter's. For a process of its own:
     it is never undone. Nothing is changed where the interpreter's raw allocator is not malloc."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    other_malloc = sys.flags.dev_mode or os.environ.get("PYTHONMALLOC", "malloc") not in ("malloc", "pymalloc")
+    if other_malloc or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return
     original = ctypes.CDLL.__getitem__
     everything = ctypes.CDLL(None)

@@ -2,8 +2,8 @@
 
 An entry matches strictly. That torch is on the stack says nothing: the innermost function that has a name, allocators
 left out, must be the library's own (``owner``); ``source`` must be in the user's line that entered it, ``holder`` in
-the path of references. All that an entry gives must match. ``since`` is the oldest version that a report names, ``until``
-the first without the growth; None where no report says.
+the path of references. All that an entry gives must match. ``since`` is the oldest version that a report names,
+``until`` the first without the growth; None where no report says.
 """
 
 from __future__ import annotations
