@@ -90,7 +90,19 @@ def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:
     blind: tuple[str, ...] = ()
     if ledger is not None and ledger.ledger is not None and ledger.ledger.sites:
         blind = (f"the {ledger.ledger.source} ledger does not see {ledger.ledger.blind_to}",)
-    return (*verdict.notes, *blind)
+    return (*verdict.notes, *blind, *_without_native_stacks(recording))
+
+
+def _without_native_stacks(recording: Recording) -> tuple[str, ...]:
+    """Why they could not be taken, where they were wanted."""
+    subject = recording.subject("native")
+    if subject is None or (subject.native is not None and subject.native.absence is None):
+        return ()
+    reason = subject.native.absence if subject.native is not None else None
+    if reason is None:
+        lines = (subject.ending.detail or "").strip().splitlines()
+        reason = f"the process under memray ended badly ({subject.ending.status})" + (f": {lines[-1]}" if lines else "")
+    return (f"native stacks could not be taken: {reason}",)
 
 
 def _curves(recording: Recording) -> tuple[Curve, ...]:

@@ -12,12 +12,14 @@ import psutil
 from harness._version import __version__
 from harness.assemble import assemble
 from harness.capture.client import ForkServer
+from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
-from harness.capture.variant import Plan, record_variant
-from harness.diagnose import diagnose
+from harness.capture.variant import Plan, record_cut, record_variant
+from harness.diagnose import cut_orders, diagnose, needs_native_stacks
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
+from harness.judge.confirmation import confirmed_by_cutting
 from harness.judge.curiosity import holders_wanted
 from harness.judge.detector import judge
 from harness.judge.policy import DEFAULT, Policy
@@ -29,10 +31,18 @@ from harness.model.report import Problem, Report, RunReport
 __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenarios"]
 
 
+_MOST_CUTS = 2
+_MOST_STEPS_TO_CUT = 96
+_CUTTING_UNASKED_S = 2.0
+"""Cutting is tried for the two largest findings, over so many steps; unasked only where it takes less than this."""
+
+
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run. ``steps`` measured steps (None: as many as the verdict needs), ``warmup`` steps before them
     (None: found from the data), ``timeout_s`` for each subject, ``memory_limit_bytes`` a subject may add to what
-    torch itself takes (None: most of what the machine has free)."""
+    torch itself takes (None: most of what the machine has free). ``native``: take native stacks where growth is neither
+    tensors nor Python objects (None), of every leak (True), or never (False). ``confirm``: cut the suspect edge in one
+    more process and see whether growth stops, always, never, or where it takes little (None)."""
 
     steps: int | None = None
     warmup: int | None = None
@@ -42,6 +52,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     start: Literal["fork", "spawn"] = "fork"
     seed: int = 0
     faults: bool = False
+    native: bool | None = None
+    confirm: bool | None = None
 
 
 class Progress(Protocol):
@@ -97,6 +109,7 @@ def run_scenarios(
                             holders_wanted=holders_wanted,
                             on_progress=progress.stepped,
                         )
+                        recording = _escalated(server, scenario, variant, recording, options, progress)
                     except CaptureError as error:
                         errors.append(
                             Problem(target=f"{scenario.shown_path}::{variant}", message=str(error), help=error.help)
@@ -130,12 +143,63 @@ def run_scenarios(
     )
 
 
+def _escalated(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    recording: Recording,
+    options: RunOptions,
+    progress: Progress,
+) -> Recording:
+    """*recording* with the subjects that only a first judgement asks for; all of it is judged once more by the caller.
+
+    A leak that ended badly is left alone: it would end so again, and take its time for it.
+    """
+    if any(subject.ending.status != "ok" for subject in recording.subjects):
+        return recording
+    verdict = judge(recording, faults=options.faults)
+    if verdict.outcome != "leak":
+        return recording
+    plan, subjects = _plan(options), list(recording.subjects)
+    wants_stacks = needs_native_stacks(diagnose(recording, verdict)) if options.native is None else options.native
+    if wants_stacks:
+        subjects.append(record_native(server, scenario, variant, plan=plan, on_progress=progress.stepped))
+    for order in cut_orders(recording, verdict)[:_MOST_CUTS]:
+        steps = _steps_to_cut(recording, options)
+        if steps:
+            its_plan = msgspec.structs.replace(plan, steps=steps)
+            cut = record_cut(server, scenario, variant, order=order, plan=its_plan, on_progress=progress.stepped)
+            subjects.append(cut)
+    return msgspec.structs.replace(recording, subjects=tuple(subjects))
+
+
+def _steps_to_cut(recording: Recording, options: RunOptions) -> int:
+    """How many measured steps the experiment takes; 0 where nobody wants it. Unasked, only where it takes little."""
+    ledger = recording.subject("ledger")
+    if options.confirm is False or ledger is None or not ledger.steps:
+        return 0
+    steps = max(DEFAULT.least_steps, min(ledger.steps - ledger.warmup_steps, _MOST_STEPS_TO_CUT))
+    takes_s = (steps + ledger.warmup_steps) * ledger.elapsed_ns / ledger.steps / 1e9
+    return steps if options.confirm or takes_s <= _CUTTING_UNASKED_S else 0
+
+
 def judge_recording(
     recording: Recording, *, faults: bool = False, path: str | None = None, policy: Policy = DEFAULT
 ) -> RunReport:
     """Judge and diagnose one recording, fresh or saved. *path* is how its file is named to people."""
     verdict = judge(recording, policy, faults=faults)
-    findings = diagnose(recording, verdict)
+    findings = tuple(
+        msgspec.structs.replace(
+            finding,
+            confirmed_by_cutting=confirmed_by_cutting(
+                recording,
+                finding.fingerprint,
+                bytes_per_step=finding.tensor_bytes_per_step or finding.bytes_per_step,
+                tensors=finding.tensor_bytes_per_step > 0,
+            ),
+        )
+        for finding in diagnose(recording, verdict)
+    )
     return assemble(recording, verdict, findings, path=path or recording.scenario.path)
 
 

@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import ScopeOwner, SiteRecord
 from harness.model.environment import Environment
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.native import NativeRecord
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
 
@@ -90,6 +91,7 @@ class Gathering:
         self._boundaries = SeriesBuilder("boundaries")
         self._sites: dict[int, _SiteHistory] = {}
         self._held: HeldRecord | None = None
+        self._native: NativeRecord | None = None
 
     def take(self, message: wire.Message) -> None:
         """Enter one message from the subject."""
@@ -105,6 +107,8 @@ class Gathering:
             self._facts, self.facts, self.environment = message, message.scenario, message.environment
         elif isinstance(message, wire.Held):
             self._held = message.record
+        elif isinstance(message, wire.Native):
+            self._native = message.record
         elif isinstance(message, wire.Over):
             self.over = message
         elif isinstance(message, wire.Broken):
@@ -146,6 +150,7 @@ class Gathering:
             held=self._held,
             cut=self._cut,
             cuts=over.cuts if over else 0,
+            native=self._native,
             stdout=self.stdout.text(),
             stderr=without_our_frames(self.stderr.text()),
         )

@@ -26,6 +26,7 @@ from harness.capture.recorder import Recorder, working_instruments
 from harness.capture.surroundings import surroundings
 from harness.errors import ScenarioError
 from harness.instruments import Instrument
+from harness.model.native import NativeRecord
 from harness.model.recording import Absence, Ending, FaultRecord
 
 __all__ = ["WIRE_FD", "main", "run_job"]
@@ -139,6 +140,10 @@ class _Subject:
         _prepare(self._job)
         instruments, absent = working_instruments()
         ledger = self._start_ledger()  # before the import, so that what the file allocates then is seen too
+        if self._job.role == "native":
+            from harness.capture.ctypes_heap import lead_ctypes_through_the_interpreter
+
+            lead_ctypes_through_the_interpreter()
         ending = self._guarded(self._load)
         if self._scenario is not None:
             scenario = self._scenario
@@ -190,6 +195,9 @@ class _Subject:
             from harness.capture.holder_watch import HolderWatch
 
             self._holders = HolderWatch(ledger, collect=self._job.role != "uncollected")
+        if self._job.role == "native":
+            self._follow_natively(scenario.step)
+            return
         recorder = Recorder(
             instruments=instruments,
             sink=self._send,
@@ -215,6 +223,27 @@ class _Subject:
             told = answer
         if told.look_at is not None and self._holders is not None:
             self._send(wire.Held(record=self._holders.look(told.look_at, self._steps, self._counting(step))))
+
+    def _follow_natively(self, step: Callable[[int], object]) -> None:
+        """The warm-up first, so that what it leaves alive is no part of what memray sees."""
+        from harness.capture.native_stacks import NativeStacks
+
+        assert self._job.native_folder is not None
+        stacks, counted, warmup = NativeStacks(self._job.native_folder), self._counting(step), self._job.warmup
+        for i in range(warmup):
+            counted(i)
+        gc.collect()
+        absence = stacks.start()
+        if absence is not None:
+            self._send(wire.Native(record=NativeRecord(absence=absence)))
+            return
+        try:
+            while stacks.may_go_on(self._steps - warmup):
+                counted(self._steps)
+            gc.collect()
+        finally:
+            stacks.stop()
+        self._send(wire.Native(record=stacks.read(self._steps - warmup)))
 
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:

@@ -36,6 +36,7 @@ _DOING: dict[Role, str] = {
     "ledger": "following tensors",
     "uncollected": "without the collector",
     "cut": "cutting the suspect",
+    "native": "taking native stacks",
 }
 
 

@@ -15,6 +15,7 @@ from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
 
@@ -32,6 +33,7 @@ __all__ = [
     "LedgerState",
     "LostError",
     "Message",
+    "Native",
     "Over",
     "Ready",
     "Sample",
@@ -71,6 +73,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None
     watch_holders: bool = False
     cut: CutOrder | None = None
+    native_folder: str | None = None
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -151,6 +154,12 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     peak: PeakComposition | None = None
 
 
+class Native(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Subject to parent, under memray: what its steps left behind."""
+
+    record: NativeRecord
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: *steps* steps are done; may I go on? It waits for a :class:`Go`."""
 
@@ -207,6 +216,7 @@ Message = (
     | Checkpoint
     | Go
     | Held
+    | Native
     | Over
     | Broken
 )

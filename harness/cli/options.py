@@ -113,6 +113,16 @@ measuring = _together(
         show_default=True,
         help="Seeds every process.",
     ),
+    click.option(
+        "--native/--no-native",
+        default=None,
+        help="Native stacks of every leak, or of none. [default: where neither tensors nor Python objects grow]",
+    ),
+    click.option(
+        "--confirm/--no-confirm",
+        default=None,
+        help="Cut the suspect edge in one more process, to see growth stop. [default: where it takes two seconds]",
+    ),
     click.option("--faults", is_flag=True, help="Let gradient faults that raise nothing decide the outcome too."),
 )
 

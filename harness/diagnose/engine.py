@@ -8,14 +8,17 @@ from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
 from harness.diagnose.fingerprint import fingerprint
 from harness.diagnose.holders import told
+from harness.diagnose.known import with_known
+from harness.diagnose.native import with_native_stacks
 from harness.diagnose.rules import RULES
 from harness.model.allocation import Frame
+from harness.model.holding import CutOrder
 from harness.model.metric import metric
 from harness.model.recording import FaultRecord, Recording
 from harness.model.report import Finding
 from harness.model.verdict import Suspect, Verdict
 
-__all__ = ["diagnose"]
+__all__ = ["cut_orders", "diagnose"]
 
 _NATIVE = ("heap.used", "python.bytes")
 """Live native bytes: the C heap (tensors among them) and Python's own arenas, which the heap figure does not see."""
@@ -31,7 +34,25 @@ def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
         cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
         findings = _all_of_it(cases, _merged(cases))
     faults = verdict.faults if verdict.outcome == "fault" else ()
-    return (*findings, *(_fault_finding(recording, fault) for fault in faults))
+    return (
+        *(with_known(f, recording.environment) for f in findings),
+        *(_fault_finding(recording, fault) for fault in faults),
+    )
+
+
+def cut_orders(recording: Recording, verdict: Verdict) -> tuple[CutOrder, ...]:
+    """What could be cut to confirm the findings of *verdict*, the largest first; those whose edge another process of
+    the program has too."""
+    if verdict.outcome != "leak":
+        return ()
+    orders: dict[str, CutOrder] = {}
+    for suspect in verdict.suspects:
+        case = Case(recording=recording, verdict=verdict, suspect=suspect)
+        fingerprint_of_it = _finding(case).fingerprint
+        order = case.path.cut_order(fingerprint_of_it) if case.path is not None else None
+        if order is not None:
+            orders.setdefault(fingerprint_of_it, order)
+    return tuple(orders.values())
 
 
 def _finding(case: Case) -> Finding:
@@ -72,7 +93,7 @@ def _merged(cases: list[Case]) -> list[Finding]:
     operators, and a list of modules keeps all their parameters."""
     by_place: dict[tuple[object, ...], Finding] = {}
     for case in cases:
-        finding = _finding(case)
+        finding = with_native_stacks(case, _finding(case))
         place = (finding.cause, *_place(case, finding))
         known = by_place.get(place)
         by_place[place] = finding if known is None else _sum(known, finding)

@@ -10,6 +10,7 @@ from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
 
@@ -31,10 +32,11 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected", "cut"]
+Role = Literal["plain", "ledger", "uncollected", "native", "cut"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
-``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``cut`` cuts one edge
-after every step, to see whether growth stops."""
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``native`` ran under
+memray: nothing of it but its ``native`` record is evidence, since memray disturbs the rest; ``cut`` cuts one edge after
+every step, to see whether growth stops."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +131,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     held: HeldRecord | None = None
     cut: CutOrder | None = None
     cuts: int = 0
+    native: NativeRecord | None = None
     stdout: str = ""
     stderr: str = ""
 

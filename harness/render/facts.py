@@ -44,7 +44,7 @@ def finding_facts(finding: Finding, run: RunReport) -> Iterator[Fact]:
             label="allocated", text=_place(finding.allocated_at[0], run), verbatim=_source(finding.allocated_at, run)
         )
     if finding.native_stack:
-        yield Fact(label="natively", text=_text(" < ".join(finding.native_stack[:_MOST_FRAMES])))
+        yield Fact(label="natively", text=_natively(finding.native_stack))
     if finding.held_by is not None:
         suspect = finding.held_by.suspect
         yield Fact(
@@ -91,6 +91,13 @@ def brief(run: RunReport) -> Iterator[str]:
     peak = peak_words(run) if run.expected.kind == "higher_peak" else None
     if peak is not None:
         yield f"peak {peak}"
+
+
+def _natively(stack: tuple[str, ...]) -> str:
+    """The innermost functions by their names alone, and how many more there are."""
+    names = [cut(name.partition("(")[0] or name, 60) for name in stack[:_MOST_FRAMES]]
+    more = len(stack) - len(names)
+    return " < ".join(names) + (f" < {more} more" if more else "")
 
 
 def _growth(finding: Finding) -> str:

@@ -1,7 +1,7 @@
 """How long it takes to find who holds 50 survivors among a million objects: ``python -m tests.benchmarks.retainers``.
 
 Ours names all 50 ways in one walk. Against it, in the same run: objgraph, which searches backwards from each object
-(asked for a few, and multiplied), and one hop of gc.get_referrers, which is what any search by hand is made of. The best
+(asked for a few, and multiplied), and one hop of gc.get_referrers, which any search by hand is made of. The best
 of several is printed, and the ratio to ours; nothing is asserted.
 """
 
@@ -30,7 +30,7 @@ def key_of(tensor: Any) -> int:
     return address
 
 
-def a_large_program() -> types.ModuleType:
+def a_large_program() -> Any:
     """A module with a million objects, and 50 tensors deep inside it."""
     program: Any = types.ModuleType("train")
     program.__file__ = "/train.py"
@@ -53,7 +53,7 @@ def best_of(work: Callable[[], None], rounds: int = ROUNDS) -> float:
 def main() -> None:
     """Print one line a way of looking."""
     torch.set_num_threads(1)
-    program: Any = a_large_program()
+    program = a_large_program()
     survivors = [entry["loss"][0] for entry in program.history]
     wanted = [Wanted(site=0, key=key_of(tensor), bytes=16) for tensor in survivors]
     look = Look(is_users=lambda path: path == "/train.py", key_of=key_of)
@@ -91,7 +91,7 @@ def discard(result: object) -> None:
 
 def compare_with_objgraph(survivors: list[torch.Tensor], ours_s: float) -> None:
     """objgraph.find_backref_chain, from each of a few survivors."""
-    import objgraph
+    import objgraph  # type: ignore[import-untyped]
 
     def ask() -> None:
         for tensor in survivors[:ASKED_OF_PEERS]:

@@ -153,3 +153,18 @@ torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 ·
 
 0 of 1 as expected, 1 not: broken · step; 1 asked for and not found.
 """)
+
+
+def test_a_native_stack_is_one_line_of_names() -> None:
+    stack = (
+        "malloc",
+        "operator new(unsigned long)",
+        "lib::take(int)",
+        "lib::open(char const*)",
+        "ctypes",
+        "more",
+        "most",
+    )
+    shown = render(a_report(a_leak(findings=(a_finding(cause="native_heap", native_stack=stack),))))
+
+    assert "  natively    malloc < operator new < lib::take < lib::open < ctypes < 2 more\n" in shown

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--memory-limit",
         "--start",
         "--seed",
+        "--native",
         "--faults",
         "--only",
         "--tag",
