@@ -60,4 +60,4 @@ def _several(value: Any) -> tuple[str, ...]:
 
 def quoted(holder: str) -> tuple[str, ...]:
     """The names that *holder* has in single quotes: ``"module global 'seen' (list)"`` has one."""
-    return tuple(re.findall(r"'([^']+)'", holder))
+    return tuple(re.findall(r"(?<!\w)'([^']+)'(?!\w)", holder))
