@@ -73,9 +73,7 @@ def tasks(programs: Sequence[ScenarioFile], runs: int, *, done: Iterable[CleanRu
     for start in range(0, runs, len(programs)):
         seed = 1 + start // len(programs)
         wanted = [
-            program
-            for program in programs[: runs - start]
-            if (program.name, program.variants[0], seed) not in known
+            program for program in programs[: runs - start] if (program.name, program.variants[0], seed) not in known
         ]
         for first in range(0, len(wanted), _TOGETHER):
             yield seed, tuple(wanted[first : first + _TOGETHER])
@@ -133,7 +131,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folders", nargs="*", help="more folders of labelled cases")
     parser.add_argument("--results", type=Path, help="keep results here, a line a run, and go on from them")
     asked = parser.parse_args(arguments)
-    programs = clean_programs([str(ORDINARY), str(SCENARIOS), *([str(CASES)] if CASES.is_dir() else []), *asked.folders])
+    programs = clean_programs(
+        [str(ORDINARY), str(SCENARIOS), *([str(CASES)] if CASES.is_dir() else []), *asked.folders]
+    )
     done = _read(asked.results)
     print(f"{len(programs)} clean programs, {len(done)} runs done before", flush=True)
     began = time.monotonic()

@@ -58,7 +58,9 @@ def score(run: RunReport, label: Label) -> tuple[Mark, ...]:
     """All that the label asks of this run."""
     leaks = label.leak and run.variant == "step"
     marks = [
-        _mark(run, "outcome", outcome_is_right(run, label), "leak" if leaks else "no leak", f"{run.outcome}: {_why(run)}")
+        _mark(
+            run, "outcome", outcome_is_right(run, label), "leak" if leaks else "no leak", f"{run.outcome}: {_why(run)}"
+        )
     ]
     if leaks:
         marks += _leak_marks(run, label)
@@ -96,8 +98,10 @@ def _holder_mark(run: RunReport, label: Label) -> Mark:
     right: bool | None = any(all(word in path for word in words) for path in paths)
     if not words:
         right = bool(paths) or re.match(r"none\b|lost\b", label.holder) is not None
-        if not right and _BELOW_PYTHON.search(label.holder) and any(
-            _BELOW_PYTHON.search(finding.explanation) for finding in run.findings
+        if (
+            not right
+            and _BELOW_PYTHON.search(label.holder)
+            and any(_BELOW_PYTHON.search(finding.explanation) for finding in run.findings)
         ):
             right = None
     mark = _mark(run, "holder", right, label.holder, " | ".join(paths) or "nothing")
@@ -105,9 +109,7 @@ def _holder_mark(run: RunReport, label: Label) -> Mark:
 
 
 def _mark(run: RunReport, question: str, right: bool | None, wanted: str, said: str) -> Mark:
-    return Mark(
-        scenario=run.scenario, variant=run.variant, question=question, right=right, wanted=wanted, said=said
-    )
+    return Mark(scenario=run.scenario, variant=run.variant, question=question, right=right, wanted=wanted, said=said)
 
 
 def _why(run: RunReport) -> str:

@@ -4,7 +4,9 @@ import torch
 
 torch.set_num_threads(1)
 
-model = torch.nn.Sequential(torch.nn.Linear(128, 256), torch.nn.ReLU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 8))
+model = torch.nn.Sequential(
+    torch.nn.Linear(128, 256), torch.nn.ReLU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 8)
+)
 opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
 

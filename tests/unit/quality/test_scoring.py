@@ -180,9 +180,7 @@ def test_a_label_is_read_without_running_its_file(tmp_path: Path) -> None:
     label = read_label(case)
 
     second = Label(leak=True, causes=("c",), channel="none", lines=("z",), bytes_per_step=5.0)
-    assert label == Label(
-        leak=True, causes=("a", "b"), channel="none", lines=("x", "y"), holder="'h'", second=second
-    )
+    assert label == Label(leak=True, causes=("a", "b"), channel="none", lines=("x", "y"), holder="'h'", second=second)
 
 
 def test_a_file_without_a_label_has_none(tmp_path: Path) -> None:
