@@ -15,7 +15,7 @@ EXPECT = {
     "cause": ["held_reference", "lost_reference"],
     "line_contains": "atexit.register(flush, weights)",
     "also_ok": ["weights = torch.randn(90, 90)"],
-    "holder": "atexit's table of functions (C++ or C, no Python referrer)",
+    "holder": "atexit's native table of functions (no Python referrer)",
     "bytes_per_step": 32900,
     "channel": "tensor",
 }

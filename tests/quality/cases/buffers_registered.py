@@ -12,7 +12,7 @@ EXPECT = {
     "cause": ["module_growth", "held_reference"],
     "line_contains": 'net.register_buffer(f"prototype_{i}", features)',
     "also_ok": ["features = net(torch.randn(32, 64)).mean(0, keepdim=True).repeat(10, 1)"],
-    "holder": "module global 'net' (its buffers 'prototype_')",
+    "holder": "module global 'net' (its buffers)",
     "bytes_per_step": 10800,
     "channel": "tensor",
 }

@@ -12,7 +12,7 @@ torch.set_num_threads(1)
 
 EXPECT = {
     "leak": True,
-    "cause": ["held_reference", "scope_not_closed"],
+    "cause": "held_reference",
     "line_contains": "stack.callback(release, buffer)",
     "also_ok": ["buffer = torch.rand(128, 60)"],
     "holder": "module global 'stack' (ExitStack, its deque of callbacks)",
