@@ -16,7 +16,7 @@ EXPECT = {
     "line_contains": "atexit.register(flush, weights)",
     "also_ok": ["weights = torch.randn(90, 90)"],
     "holder": "atexit's native table of functions (no Python referrer)",
-    "bytes_per_step": 32900,
+    "bytes_per_step": 32800,
     "channel": "tensor",
 }
 

@@ -20,7 +20,7 @@ EXPECT = {
         "causal_mask(tokens)",
     ],
     "holder": "functools cache of 'causal_mask'",
-    "bytes_per_step": 17900,
+    "bytes_per_step": 17700,
     "channel": "tensor",
 }
 

@@ -17,7 +17,7 @@ EXPECT = {
     "line_contains": "return self.window.outer(self.window).flatten()[:6000].clone()",
     "also_ok": ["recordings.append(recording)", "@functools.cached_property"],
     "holder": "module global 'recordings' (list; attribute 'spectrum')",
-    "bytes_per_step": 25400,
+    "bytes_per_step": 25000,
     "channel": "tensor",
 }
 

@@ -17,7 +17,7 @@ EXPECT = {
     "line_contains": "trace.get().append(hidden)",
     "also_ok": ["hidden = torch.relu(layer(torch.randn(64, 64)))"],
     "holder": "list in a context variable (of the main thread's context)",
-    "bytes_per_step": 41400,
+    "bytes_per_step": 41300,
     "channel": "tensor",
 }
 

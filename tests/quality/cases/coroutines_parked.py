@@ -16,7 +16,7 @@ EXPECT = {
     "line_contains": "parked[i] = decoder",
     "also_ok": ["half = torch.rand(3, 40, 40)"],
     "holder": "module global 'parked' (dict of coroutines; frame local 'half')",
-    "bytes_per_step": 20100,
+    "bytes_per_step": 19600,
     "channel": "tensor",
 }
 

@@ -15,7 +15,7 @@ EXPECT = {
     "line_contains": "last_error = error",
     "also_ok": ["block = torch.randn(9000)", 'raise OSError("short read") from before'],
     "holder": "module global 'last_error' (chain of __cause__; frame local 'block')",
-    "bytes_per_step": 37100,
+    "bytes_per_step": 36400,
     "channel": "tensor",
 }
 

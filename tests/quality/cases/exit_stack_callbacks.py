@@ -16,7 +16,7 @@ EXPECT = {
     "line_contains": "stack.callback(release, buffer)",
     "also_ok": ["buffer = torch.rand(128, 60)"],
     "holder": "module global 'stack' (ExitStack, its deque of callbacks)",
-    "bytes_per_step": 31900,
+    "bytes_per_step": 31100,
     "channel": "tensor",
 }
 

@@ -14,7 +14,7 @@ EXPECT = {
     "line_contains": "layer.weight.register_hook(lambda g: g * mask)",
     "also_ok": ["mask = (torch.rand(120, 50) > 0.1).float()"],
     "holder": "attribute '_backward_hooks' of the parameter 'weight' (closure cell 'mask')",
-    "bytes_per_step": 25300,
+    "bytes_per_step": 25000,
     "channel": "tensor",
     "steps": 120,
 }

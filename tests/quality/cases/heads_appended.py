@@ -12,7 +12,7 @@ EXPECT = {
     "cause": ["module_growth", "held_reference"],
     "line_contains": "self.heads.append(torch.nn.Linear(60, 12))",
     "holder": "attribute 'heads' (ModuleList) of module global 'net'",
-    "bytes_per_step": 6560,
+    "bytes_per_step": 4070,
     "channel": "tensor",
 }
 

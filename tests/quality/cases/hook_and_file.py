@@ -16,7 +16,7 @@ EXPECT = {
     "line_contains": "kept.append(out.detach())",
     "also_ok": ["layer(torch.randn(16, 20))"],
     "holder": "module global 'kept' (list)",
-    "bytes_per_step": 19700,
+    "bytes_per_step": 19600,
     "channel": "tensor",
     "second": {
         "cause": "fd_growth",

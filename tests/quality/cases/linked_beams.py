@@ -13,7 +13,7 @@ EXPECT = {
     "cause": "held_reference",
     "line_contains": "newest = Node(torch.randn(30, 200), newest)",
     "holder": "module global 'newest' (chain of 'before')",
-    "bytes_per_step": 24500,
+    "bytes_per_step": 24400,
     "channel": "tensor",
 }
 

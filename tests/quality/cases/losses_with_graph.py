@@ -17,7 +17,7 @@ EXPECT = {
     "line_contains": 'terms["auxiliary"].append(auxiliary)',
     "also_ok": ["hidden = torch.sigmoid(body(x))", "auxiliary = hidden.exp().mean()"],
     "holder": "module global 'terms' (defaultdict of lists, through grad_fn)",
-    "bytes_per_step": 78800,
+    "bytes_per_step": 78600,
     "channel": "autograd",
 }
 

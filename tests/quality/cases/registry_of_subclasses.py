@@ -17,7 +17,7 @@ EXPECT = {
     "line_contains": "Task.known.append(cls)",
     "also_ok": ['return type(f"Task{number}", (base,), {"weights": torch.full((8000,), 1.0 / (number + 1))})'],
     "holder": "class attribute 'known' (list of classes) of 'Task'",
-    "bytes_per_step": 34700,
+    "bytes_per_step": 34200,
     "channel": "tensor",
 }
 

@@ -17,7 +17,7 @@ EXPECT = {
     "cause": "held_reference",
     "line_contains": "scratch.spaces[key] = torch.empty(rows, 96).fill_(0)",
     "holder": "thread-local attribute 'spaces' (dict) of the pool's thread",
-    "bytes_per_step": 39000,
+    "bytes_per_step": 38800,
     "channel": "tensor",
     "background_thread": True,
 }
