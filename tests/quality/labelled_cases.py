@@ -1,56 +1,26 @@
-"""How often the verdict is right on labelled cases: ``python -m tests.quality.labelled_cases FOLDER``.
+"""How often the tool is right on labelled cases: ``python -m tests.quality.labelled_cases FOLDER [NAME ...]``.
 
-A case is a scenario file with a literal ``EXPECT``: ``leak`` says whether ``step`` leaks (``fixed_step`` never does),
-``cause`` its cause or a list of right ones, ``channel`` where it shows. Prints one line a run and the scores.
+A case is a scenario file with a literal ``EXPECT`` (see :mod:`tests.quality.labels`). Runs every case of the folder, or
+those whose names contain a NAME, prints a line a run as it comes, then the scores by :mod:`tests.quality.scoring`, and
+each miss with what was wanted and what was said. Exit code 1 below the bounds, or where a fixed half is called leak.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 import time
-from pathlib import Path
-from typing import Any
-
-import msgspec
+from collections.abc import Sequence
 
 from harness.capture.discover import discover
 from harness.model.recording import Variant
 from harness.model.report import RunReport
 from harness.pipeline import RunOptions, run_scenarios
+from tests.quality.labels import Label, read_label
+from tests.quality.scoring import BOUNDS, Mark, below_bounds, outcome_is_right, score, shares
 
-__all__ = ["Label", "main", "outcome_is_right", "read_label"]
+__all__ = ["main", "scores_text"]
 
-EXACT_CHANNELS = ("tensor", "autograd", "none")
-
-
-class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """What a case's author found: is it a leak, from which of these causes, and in which channel does it show?"""
-
-    leak: bool
-    causes: tuple[str, ...]
-    channel: str
-    look_alikes: tuple[str, ...]
-
-
-def read_label(path: Path) -> Label:
-    """The file's ``EXPECT``, without running the file. ``ValueError`` where it has none."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "EXPECT" for t in node.targets):
-            expect: dict[str, Any] = ast.literal_eval(node.value)
-            cause = expect.get("cause", "none")
-            return Label(
-                leak=bool(expect["leak"]),
-                causes=tuple(cause) if isinstance(cause, list) else (cause,),
-                channel=str(expect.get("channel", "none")),
-                look_alikes=tuple(expect.get("look_alike", ())),
-            )
-    raise ValueError(f"{path}: no EXPECT")
-
-
-def outcome_is_right(run: RunReport, label: Label) -> bool:
-    """Leak where there is one, and in no other run."""
-    return (run.outcome == "leak") == (label.leak and run.variant == "step") and run.outcome != "failed"
+_WIDEST = 400
 
 
 class _Teller:
@@ -70,40 +40,64 @@ class _Teller:
         pass
 
     def finished(self, run: RunReport) -> None:
-        label = self._labels[run.scenario]
-        right = outcome_is_right(run, label)
+        marks = score(run, self._labels[run.scenario])
+        wrong = ",".join(mark.question for mark in marks if mark.right is False)
         causes = ",".join(str(finding.cause or finding.fault) for finding in run.findings)
         looks = ",".join(look_alike.look_alike for look_alike in run.look_alikes)
-        took = time.monotonic() - self._began
         print(
-            f"{'ok ' if right else 'BAD'} {run.scenario[:36]:36} {run.variant:10} {run.outcome:12} {run.steps:4} steps "
-            f"{took:5.1f} s  {causes or looks}",
+            f"{'ok ' if not wrong else 'BAD'} {run.scenario[:34]:34} {run.variant:10} {run.outcome:12} {run.steps:4} "
+            f"steps {time.monotonic() - self._began:5.1f} s  {causes or looks}{'  misses ' + wrong if wrong else ''}",
             flush=True,
         )
-        if not right:
-            for reason in (*run.reasons, *run.notes):
-                print(f"      {reason}")
 
     def end(self) -> None:
         pass
 
 
-def main(folder: str) -> None:
-    """Run every case in *folder* and print the scores."""
-    scenarios, problems = discover([folder])
-    labels = {scenario.name: read_label(scenario.path) for scenario in scenarios}
-    report = run_scenarios(scenarios, options=RunOptions(), progress=_Teller(labels), problems=problems)
-    scores = {
-        "outcome, exact channels": [r for r in report.runs if labels[r.scenario].channel in EXACT_CHANNELS],
-        "outcome, all": list(report.runs),
-    }
-    for name, runs in scores.items():
-        right = sum(outcome_is_right(run, labels[run.scenario]) for run in runs)
-        print(f"{name:24} {right:4} of {len(runs):4}  {100 * right / max(1, len(runs)):.1f} %")
-    leaks = [r for r in report.runs if r.variant == "step" and labels[r.scenario].leak]
-    caused = sum(any(finding.cause in labels[run.scenario].causes for finding in run.findings) for run in leaks)
-    print(f"{'cause':24} {caused:4} of {len(leaks):4}  {100 * caused / max(1, len(leaks)):.1f} %")
+def scores_text(marks: Sequence[Mark], runs: Sequence[RunReport], labels: dict[str, Label]) -> str:
+    """The scores, the holders that no quoted word could check, and the misses."""
+    lines = [
+        f"{question:12} {right:4} of {counted:4}  {100 * right / counted:5.1f} %"
+        + (f"  (at least {100 * BOUNDS[question]:.0f} %)" if question in BOUNDS else "")
+        for question, (right, counted) in shares(marks).items()
+    ]
+    alarms = _fixed_called_leak(runs)
+    lines.append(f"fixed halves called leak: {len(alarms)} {' '.join(alarms)}")
+    unquoted = [mark for mark in marks if mark.unquoted]
+    if unquoted:
+        lines.append("unquoted holders:")
+        said = {True: "named", False: "MISSED", None: "not counted"}
+        lines += [f"  {said[m.right]:12} {m.scenario}: {m.wanted} / {m.said}"[:_WIDEST] for m in unquoted]
+    for mark in marks:
+        if mark.right is False:
+            lines.append(f"{mark.question} {mark.scenario}::{mark.variant}")
+            lines.append(f"    wanted: {mark.wanted}"[:_WIDEST])
+            lines.append(f"    said:   {mark.said}"[:_WIDEST])
+    wrong = sum(not outcome_is_right(run, labels[run.scenario]) for run in runs)
+    lines.append(f"{len(runs)} runs of {len({run.scenario for run in runs})} cases, {wrong} wrong outcomes")
+    return "\n".join(lines)
+
+
+def _fixed_called_leak(runs: Sequence[RunReport]) -> list[str]:
+    return [run.scenario for run in runs if run.variant == "fixed_step" and run.outcome == "leak"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the cases of the folder, print the scores, and say by the exit code whether they suffice."""
+    folder, *names = arguments
+    found, problems = discover([folder])
+    labels = {scenario.name: label for scenario in found if (label := read_label(scenario.path)) is not None}
+    cases = [s for s in found if s.name in labels and (not names or any(name in s.name for name in names))]
+    report = run_scenarios(cases, options=RunOptions(), progress=_Teller(labels), problems=problems)
+    marks = [mark for run in report.runs for mark in score(run, labels[run.scenario])]
+    print(scores_text(marks, report.runs, labels))
+    for error in (*report.problems, *report.errors):
+        print(f"not run: {error.target}: {error.message}")
+    wrong = below_bounds(marks) or _fixed_called_leak(report.runs) or report.errors or report.interrupted
+    return int(bool(wrong) or not cases)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1:]))
