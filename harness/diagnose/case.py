@@ -125,6 +125,11 @@ class Case:
         return f"line {frame.line} `{_short(frame.source)}`" if frame.source else f"line {frame.line}"
 
     @property
+    def kept_line(self) -> str:
+        """The same without its source, for a second mention: ``line 12``."""
+        return f"line {self.retained_at[0].line}" if self.retained_at else ""
+
+    @property
     def holder(self) -> str:
         """The suspect as a person would call it: ``history``, ``writer.scalar_dict``; "something" where unknown."""
         path = self.path

@@ -49,5 +49,5 @@ def _fix(case: Case) -> str:
             "Break the cycle through the graph: save inputs and outputs themselves with ctx.save_for_backward, never a "
             "view of an output or an attribute of ctx; take closures that hold the tensor off it."
         )
-    at = f"At {case.kept_at}: keep" if case.kept_at else "Keep"
+    at = f"At {case.kept_line}, keep" if case.kept_line else "Keep"
     return f"{at} loss.item() for a total, .detach() for a tensor that is needed later; {case.holder} needs no graph."

@@ -33,7 +33,7 @@ def held_reference(case: Case) -> Opinion | None:
 def _fix(case: Case) -> str:
     link = case.suspect_link
     kind = link.kind if link is not None else ""
-    at = f" ({case.kept_at})" if case.kept_at else ""
+    at = f" ({case.kept_line})" if case.kept_line else ""
     if link is not None and link.trait == "cache":
         return f"Give the cache a bound (maxsize), or do not cache by objects that hold tensors: {case.holder}."
     if kind in ("list", "collections.deque"):

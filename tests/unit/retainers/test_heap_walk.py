@@ -160,7 +160,7 @@ def test_types_are_counted_then_and_now(walk: WalkFrom) -> None:
 
 def test_instances_are_told_by_what_they_are_and_not_by_what_they_say(walk: WalkFrom) -> None:
     class Liar:
-        @property
+        @property  # type: ignore[misc]
         def __class__(self) -> type:
             return dict
 
