@@ -15,7 +15,7 @@ from harness.capture.client import ForkServer
 from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
-from harness.capture.variant import Plan, record_cut, record_variant
+from harness.capture.variant import Plan, record_cut, record_malloc, record_variant
 from harness.diagnose import cut_orders, diagnose, needs_native_stacks
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
@@ -33,6 +33,9 @@ __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenari
 
 _MOST_CUTS = 2
 _MOST_STEPS_TO_CUT = 96
+_STEPS_TO_WEIGH = 120
+"""Steps after which the bytes of Python's objects a step are settled: lists grow by an eighth, and rarely."""
+
 _CUTTING_UNASKED_S = 2.0
 """Cutting is tried for the two largest findings, over so many steps; unasked only where it takes less than this."""
 
@@ -161,7 +164,11 @@ def _escalated(
     if verdict.outcome != "leak":
         return recording
     plan, subjects = _plan(options), list(recording.subjects)
-    wants_stacks = needs_native_stacks(diagnose(recording, verdict)) if options.native is None else options.native
+    findings = diagnose(recording, verdict)
+    if any(finding.cause == "python_objects" for finding in findings):
+        weighing = msgspec.structs.replace(plan, steps=plan.steps or _STEPS_TO_WEIGH)
+        subjects.append(record_malloc(server, scenario, variant, plan=weighing, on_progress=progress.stepped))
+    wants_stacks = needs_native_stacks(findings) if options.native is None else options.native
     if wants_stacks:
         subjects.append(record_native(server, scenario, variant, plan=plan, on_progress=progress.stepped))
     for order in cut_orders(recording, verdict)[:_MOST_CUTS]:

@@ -147,6 +147,8 @@ def _become_subject(message: wire.Launch, fds: list[int], control: socket.socket
     os.close(pipe)
     _be_killed_first()
     if message.fresh_interpreter:
+        if message.job.role == "malloc":
+            os.environ["PYTHONMALLOC"] = "malloc"  # then the heap figure sees every object
         os.execv(sys.executable, [sys.executable, "-P", "-B", "-m", "harness.capture.subject"])
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]

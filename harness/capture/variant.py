@@ -19,7 +19,7 @@ from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_variant"]
+__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_malloc", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
@@ -36,6 +36,7 @@ _DOING: dict[Role, str] = {
     "ledger": "following tensors",
     "uncollected": "without the collector",
     "cut": "cutting the suspect",
+    "malloc": "weighing Python objects",
     "native": "taking native stacks",
 }
 
@@ -166,6 +167,20 @@ def record_cut(
     """One more subject, in which that edge is cut after each step; ``plan.steps`` must say how many."""
     ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "cut")
     return _run_role(server, scenario, variant, "cut", plan, ask, on_progress, cut=order)[1]
+
+
+def record_malloc(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    *,
+    plan: Plan,
+    on_progress: Callable[[int, str], None],
+) -> SubjectRecord:
+    """One more subject, a fresh interpreter whose objects are all malloc'd; ``plan.steps`` must say how many."""
+    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "malloc")
+    fresh = msgspec.structs.replace(plan, fresh_interpreter=True)
+    return _run_role(server, scenario, variant, "malloc", fresh, ask, on_progress)[1]
 
 
 def _collector_matters(subjects: list[SubjectRecord]) -> bool:

@@ -20,6 +20,7 @@ from harness.model.verdict import Suspect, Verdict
 
 __all__ = ["cut_orders", "diagnose"]
 
+_LEAST_TO_WEIGH = 16
 _NATIVE = ("heap.used", "python.bytes")
 """Live native bytes: the C heap (tensors among them) and Python's own arenas, which the heap figure does not see."""
 
@@ -66,7 +67,7 @@ def _finding(case: Case) -> Finding:
         fix=opinion.fix,
         device=site.device if site else None,
         confidence="exact" if metric(suspect.metric).exact else "statistical",
-        bytes_per_step=_bytes_per_step(case, tensor_bytes),
+        bytes_per_step=_bytes_per_step(case, tensor_bytes, opinion.cause),
         tensor_bytes_per_step=tensor_bytes,
         objects_per_step=_objects_per_step(case),
         retained_bytes=_retained(suspect),
@@ -141,7 +142,7 @@ def _unexplained(case: Case) -> Opinion:
     )
 
 
-def _bytes_per_step(case: Case, tensor_bytes: float) -> float:
+def _bytes_per_step(case: Case, tensor_bytes: float, cause: str) -> float:
     """This suspect's own growth, so that nothing is counted twice; all of the heap's and the objects' where there is
     one suspect, and it is not tensors."""
     if case.suspect.in_uncollected:
@@ -151,9 +152,26 @@ def _bytes_per_step(case: Case, tensor_bytes: float) -> float:
         return case.suspect.growth.per_step
     if metric_of not in (*_NATIVE, "python.blocks"):
         return max(tensor_bytes, case.rate("heap.used")) if len(case.verdict.suspects) == 1 else tensor_bytes
+    if cause == "python_objects" and (weighed := _weighed(case)) is not None:
+        return weighed
     if len(case.verdict.suspects) == 1:
         return max(sum(case.rate(name) for name in _NATIVE), tensor_bytes)
     return case.suspect.growth.per_step
+
+
+def _weighed(case: Case) -> float | None:
+    """What Python's objects grow by a step where all of them are malloc'd, tensors taken off; None where nobody
+    weighed them. Python's own statistics leave out what large objects take, and count by size class."""
+    subject = case.recording.subject("malloc")
+    series = subject.find("heap.used") if subject is not None and subject.ending.status == "ok" else None
+    if subject is None or series is None:
+        return None
+    settled = series.since(subject.warmup_steps + (subject.steps - subject.warmup_steps) // 4)
+    if len(settled.steps) < _LEAST_TO_WEIGH:
+        return None
+    whole = (settled.values[-1] - settled.values[0]) / (settled.steps[-1] - settled.steps[0])
+    left = whole - case.rate("leak.bytes")
+    return left if left > 0 else None
 
 
 def _objects_per_step(case: Case) -> float:

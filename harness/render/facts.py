@@ -44,7 +44,8 @@ def finding_facts(finding: Finding, run: RunReport) -> Iterator[Fact]:
             label="allocated", text=_place(finding.allocated_at[0], run), verbatim=_source(finding.allocated_at, run)
         )
     if finding.retained_at and finding.retained_at[:1] != finding.allocated_at[:1]:
-        yield Fact(label="kept at", text=_place(finding.retained_at[0], run), verbatim=_source(finding.retained_at, run))
+        at = finding.retained_at
+        yield Fact(label="kept at", text=_place(at[0], run), verbatim=_source(at, run))
     if finding.native_stack:
         yield Fact(label="natively", text=_natively(finding.native_stack))
     if finding.held_by is not None:
