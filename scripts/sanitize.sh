@@ -14,9 +14,9 @@ cd "$scratch"
 export PYTHONPATH=$scratch${PYTHONPATH:+:$PYTHONPATH} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 build() {
-    rm -f harness/ledger/_native*.so
+    rm -f harness/ledger/_native*.so harness/retainers/_heapwalk*.so
     HARNESS_SANITIZE=$1 HARNESS_STRICT_C=1 "$python" setup.py -q build_ext --inplace --force
-    ls harness/ledger/_native*.so
+    ls harness/ledger/_native*.so harness/retainers/_heapwalk*.so
 }
 
 library() { gcc -print-file-name="lib$1.so"; }

@@ -1,16 +1,20 @@
-"""Everything at once, for a sanitizer to look at: threads, made code, generators, scopes, budgets, forks, restarts."""
+"""Everything at once, for a sanitizer to look at: threads, made code, generators, scopes, budgets, heap walks, forks.
+Sessions are begun and ended in between."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from types import ModuleType
 
 import torch
 
 from harness.ledger import _native
 from harness.ledger.native_ledger import NativeLedger
+from harness.retainers import heap_walk
 
 _ROUNDS = int(os.environ.get("STRESS", "20"))
 
@@ -69,6 +73,23 @@ def _questions(ledger: NativeLedger) -> None:
         _native.events(0)
 
 
+def _heap_walks() -> None:
+    """From all modules, while the others make and drop objects; what was met is let go of in the midst of it."""
+    before = None
+    for _ in range(max(1, _ROUNDS // 5)):
+        phases = [[vars(module) for module in list(sys.modules.values()) if type(module) is ModuleType], []]
+        walk = heap_walk.walk(phases, [])
+        if before is not None:
+            walk.grown(before, 1)
+            walk.types(before, 1)
+        before = walk.sizes()
+        for tensor in walk.instances(torch.Tensor):
+            walk.path(tensor)
+        walk.enter([object()], 10_000)
+        walk.close()
+        heap_walk.measure(phases, [])
+
+
 def _forks() -> None:
     for _ in range(_ROUNDS if os.environ.get("STRESS_FORKS", "1") == "1" else 0):
         child = os.fork()
@@ -111,6 +132,7 @@ def main() -> None:
                 lambda: _scopes(ledger, 1),
                 lambda: _scopes(ledger, 1_000_000),
                 lambda: _questions(ledger),
+                _heap_walks,
                 _forks,
             )
             assert ledger.dropped == 0
