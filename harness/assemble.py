@@ -90,7 +90,12 @@ def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:
     blind: tuple[str, ...] = ()
     if ledger is not None and ledger.ledger is not None and ledger.ledger.sites:
         blind = (f"the {ledger.ledger.source} ledger does not see {ledger.ledger.blind_to}",)
-    return (*verdict.notes, *blind, *_without_native_stacks(recording))
+    unheld = tuple(
+        f"who holds what could not be told ({subject.held.failed}): please report it"
+        for subject in recording.subjects
+        if subject.held is not None and subject.held.failed is not None
+    )
+    return (*verdict.notes, *blind, *unheld, *_without_native_stacks(recording))
 
 
 def _without_native_stacks(recording: Recording) -> tuple[str, ...]:

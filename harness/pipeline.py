@@ -33,8 +33,10 @@ __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenari
 
 _MOST_CUTS = 2
 _MOST_STEPS_TO_CUT = 96
-_STEPS_TO_WEIGH = 120
-"""Steps after which the bytes of Python's objects a step are settled: lists grow by an eighth, and rarely."""
+_STEPS_TO_WEIGH = 240
+_WEIGHING_S = 4.0
+"""Python's objects are weighed over so many steps, or as many as there is time for: lists grow by an eighth, and ever
+more rarely."""
 
 _CUTTING_UNASKED_S = 2.0
 """Cutting is tried for the two largest findings, over so many steps; unasked only where it takes less than this."""
@@ -166,7 +168,7 @@ def _escalated(
     plan, subjects = _plan(options), list(recording.subjects)
     findings = diagnose(recording, verdict)
     if any(finding.cause == "python_objects" for finding in findings):
-        weighing = msgspec.structs.replace(plan, steps=plan.steps or _STEPS_TO_WEIGH)
+        weighing = msgspec.structs.replace(plan, steps=plan.steps or _steps_to_weigh(recording))
         subjects.append(record_malloc(server, scenario, variant, plan=weighing, on_progress=progress.stepped))
     wants_stacks = needs_native_stacks(findings) if options.native is None else options.native
     if wants_stacks:
@@ -178,6 +180,12 @@ def _escalated(
             cut = record_cut(server, scenario, variant, order=order, plan=its_plan, on_progress=progress.stepped)
             subjects.append(cut)
     return msgspec.structs.replace(recording, subjects=tuple(subjects))
+
+
+def _steps_to_weigh(recording: Recording) -> int:
+    plain = recording.subjects[0]
+    affordable = int(_WEIGHING_S / max(1e-6, plain.elapsed_ns / 1e9 / max(1, plain.steps)))
+    return max(DEFAULT.least_steps, min(_STEPS_TO_WEIGH, affordable))
 
 
 def _steps_to_cut(recording: Recording, options: RunOptions) -> int:

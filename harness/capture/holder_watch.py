@@ -42,27 +42,10 @@ class HolderWatch:
     def look(self, sites: Sequence[int], steps: int, step: Callable[[int], object]) -> HeldRecord:
         """Who holds the survivors of *sites* after *steps* steps. More steps are run, under a tracer, to see at which
         lines containers grow: the measured part is over, and what they raise is nobody's business any more."""
-        done = steps
-
-        def run_steps(is_enough: Callable[[], bool], most: int) -> None:
-            nonlocal done
-            for _ in range(most):
-                if is_enough():
-                    return
-                step(done)
-                done += 1
-
-        def run_suppressed(is_enough: Callable[[], bool], most: int) -> None:
-            try:
-                run_steps(is_enough, most)
-            except LostError:
-                raise
-            except BaseException:  # SystemExit too: it has run long enough
-                return
-
+        run = _MoreSteps(step, steps)
         if not self._look.has_measured:
-            self.measure(done)
-            run_suppressed(lambda: False, _BETWEEN)
+            self.measure(steps)
+            run.some(lambda: False, _BETWEEN)
         if self._collect:
             gc.collect()
         gc.unfreeze()
@@ -71,4 +54,31 @@ class HolderWatch:
             for s in self._ledger.survivors(Mark(number=_LATER_THAN_ALL, allocations=0, peak_bytes={}))
             if s.site in sites
         ]
-        return self._look.look(wanted, step=done, run_steps=run_suppressed)
+        try:
+            return self._look.look(wanted, step=run.done, run_steps=run.some)
+        except LostError:
+            raise
+        except Exception as error:  # the verdict stands without it, and says so
+            return HeldRecord(steps=0, objects=0, failed=f"{type(error).__name__}: {error}")
+
+
+class _MoreSteps:
+    """Goes on with the program after its measured steps; what it raises ends it, and is nobody's business."""
+
+    def __init__(self, step: Callable[[int], object], done: int) -> None:
+        self._step = step
+        self.done = done
+        self._ended = False
+
+    def some(self, is_enough: Callable[[], bool], most: int) -> None:
+        """Up to *most* more steps."""
+        try:
+            for _ in range(0 if self._ended else most):
+                if is_enough():
+                    return
+                self._step(self.done)
+                self.done += 1
+        except LostError:
+            raise
+        except BaseException:  # SystemExit too: it has run long enough
+            self._ended = True

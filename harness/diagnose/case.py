@@ -84,6 +84,10 @@ class Case:
         assert self.held is not None
         if self.path is not None and self.path.root.startswith("atexit"):
             return "atexit callbacks"
+        counted = {"fds": "open descriptors", "threads": "threads"}.get(self.suspect.metric)
+        if counted is not None:
+            grown = self.container is not None and bool(self.container.grown_at)
+            return None if grown else counted
         compiled, rate = compiled_rate(self.held)
         users = self.path is not None and self.path.root_kind in ("module", "class", "local", "thread")
         return compiled if rate >= LEAST_COMPILED_RATE and not users else None
@@ -143,6 +147,11 @@ class Case:
         if self.container is None:
             return ""
         return f"; {self.holder} keeps what it leaves{f', at {self.kept_at}' if self.kept_at else ''}"
+
+    @property
+    def at_line(self) -> str:
+        """``, at line 12 ...``, for the end of a sentence; empty where nobody saw it."""
+        return f", at {self.kept_at}" if self.kept_at else ""
 
     @property
     def amount(self) -> str:

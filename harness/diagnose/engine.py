@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from harness.diagnose.case import Case, Opinion
 from harness.diagnose.fault_fixes import FAULT_FIXES
@@ -17,6 +18,7 @@ from harness.model.metric import metric
 from harness.model.recording import FaultRecord, Recording
 from harness.model.report import Finding
 from harness.model.verdict import Suspect, Verdict
+from harness.stats.trend import robust_trend
 
 __all__ = ["cut_orders", "diagnose"]
 
@@ -166,10 +168,10 @@ def _weighed(case: Case) -> float | None:
     series = subject.find("heap.used") if subject is not None and subject.ending.status == "ok" else None
     if subject is None or series is None:
         return None
-    settled = series.since(subject.warmup_steps + (subject.steps - subject.warmup_steps) // 4)
+    settled = series.since((subject.warmup_steps + subject.steps) // 2)
     if len(settled.steps) < _LEAST_TO_WEIGH:
         return None
-    whole = (settled.values[-1] - settled.values[0]) / (settled.steps[-1] - settled.steps[0])
+    whole = robust_trend(np.asarray(settled.steps, dtype=float), np.asarray(settled.values, dtype=float)).slope
     left = whole - case.rate("leak.bytes")
     return left if left > 0 else None
 

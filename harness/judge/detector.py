@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.judge.assessment import Assessment, Evidence, assess_recording
+from harness.judge.bounds import bounded_by_themselves, says_unbounded
 from harness.judge.faults import fault_note, is_expected, split_faults
 from harness.judge.growth import Movement
 from harness.judge.health import ledger_problem
@@ -33,8 +34,9 @@ def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = Fals
     collection = late_collection(evidence, policy)
     if isinstance(collection, Claim):
         claims = (*claims, collection)
+    claims, filling = bounded_by_themselves(claims, recording, policy)
     outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding, policy)
-    alike = look_alikes(evidence, policy, leaks=outcome == "leak")
+    alike = (*filling, *look_alikes(evidence, policy, leaks=outcome == "leak"))
     if isinstance(collection, LookAlike):
         alike = (collection, *alike)
     return Verdict(
@@ -63,7 +65,8 @@ def _outcome(
         return "fault", tuple(f.explanation for f in expected)
     ending = _bad_ending(evidence, recording)
     if claims:
-        return "leak", (*(r for c in claims for r in c.reasons), *_still_open(claims, policy), *ending)
+        still_open = () if says_unbounded(claims, recording) else _still_open(claims, policy)
+        return "leak", (*(r for c in claims for r in c.reasons), *still_open, *ending)
     if deciding:
         return "fault", (*(f.explanation for f in deciding), *ending)
     main = evidence.main

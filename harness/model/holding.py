@@ -81,7 +81,8 @@ class HolderPath(msgspec.Struct, frozen=True, kw_only=True):
 
     ``suspect`` is the number of the link at which growth enters: it leads to the container that gains elements, which
     had ``grew[0]`` of them at first and ``grew[1]`` at last; without one, the last link that all paths share.
-    ``bound`` is how many elements that container takes at most, where it says so.
+    ``bound`` is how many elements that container takes at most, where it says so; ``unbounded``: it says that it has
+    no bound.
     ``visible_bytes`` is what the tensors at the end can be seen to have, of ``bytes`` in their storages.
     """
 
@@ -91,6 +92,7 @@ class HolderPath(msgspec.Struct, frozen=True, kw_only=True):
     suspect: int | None = None
     grew: tuple[int, int] | None = None
     bound: int | None = None
+    unbounded: bool = False
     storages: int = 0
     bytes: int = 0
     visible_bytes: int | None = None
@@ -164,7 +166,8 @@ class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
     torch profilers that are still running.
 
     ``unheld`` counts, by site, survivors to which no path was found; ``bound_at`` are the lines that bind the names
-    that paths begin with, by name, where no container grows; and the lines at which registries grow, by theirs."""
+    that paths begin with, by name, where no container grows; and the lines at which registries grow, by theirs.
+    ``failed`` says why there is nothing, where looking itself went wrong."""
 
     steps: int
     objects: int
@@ -177,3 +180,4 @@ class HeldRecord(msgspec.Struct, frozen=True, kw_only=True):
     profilers: tuple[HolderPath, ...] = ()
     registries: dict[str, tuple[int, int]] = {}
     bound_at: dict[str, tuple[Frame, ...]] = {}
+    failed: str | None = None

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from harness.model.holding import GrownContainer, HolderPath, Link
+from harness.retainers.edges import trait_of
 from harness.retainers.paths import Paths
 from harness.retainers.safely import is_a, named, own, qualified
 
@@ -77,7 +78,8 @@ def _is_inside_another(path: HolderPath, gain: int) -> bool:
 def _can_be_told(container: Any) -> bool:
     """Whether it has elements: an instance that gained an attribute, or a cell that was filled, is no container."""
     module = own(type(container)).get("__module__")
-    return is_a(container, list, dict, set, collections.deque, bytearray) or type(module) is not str
+    told = is_a(container, list, dict, set, collections.deque, bytearray) or trait_of(container) == "cache"
+    return told or type(module) is not str
 
 
 def _open_name(link: Link) -> str:

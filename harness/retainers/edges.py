@@ -158,7 +158,7 @@ def _global(namespace: dict[Any, Any], child: Any) -> _Edge:
         and (key in ("_", "__", "___", "Out", "_oh") or _is_history(key))
     ):
         return _Edge(f"IPython {name}")
-    return _Edge(name, cut=Cut(kind="attribute", name=key) if type(key) is str else None)
+    return _Edge(name, cut=_named_cut(key), trait="hooks" if name.endswith("hooks") else "")
 
 
 def _is_history(name: str) -> bool:

@@ -16,10 +16,11 @@ from harness.model.allocation import Frame
 from harness.model.holding import GrownType, HeldRecord, HolderPath
 from harness.retainers import heap_walk
 from harness.retainers.containers import Group, grown_groups
+from harness.retainers.edges import trait_of
 from harness.retainers.graph import Graph, is_node_type, tensor_getters
 from harness.retainers.growing_lines import State, lines_where, size_watch
 from harness.retainers.paths import Paths, grouped
-from harness.retainers.registries import REGISTRIES, read_registries
+from harness.retainers.registries import read_registries, read_registry
 from harness.retainers.roots import Root, gather_roots
 from harness.retainers.safely import own, qualified
 from harness.retainers.unreached import enter_unreached
@@ -97,7 +98,7 @@ class Look:
         grown_types = walk.types(self._before, least) if self._before is not None else []
         found.complete(self._keeper_of_callbacks(), self._collects)
         grown = walk.grown(self._before, least) if self._before is not None else []
-        grown = [one for one in grown if is_told(one[0])]
+        grown = _with_cache_sizes([one for one in grown if is_told(one[0])])
         paths = Paths(walk, found.roots, found.graph, {id(c): (then, now) for c, then, now in grown})
         sites, unheld = _by_site(survivors, found, paths)
         groups = grown_groups(grown, paths, steps=steps)
@@ -124,6 +125,19 @@ def is_told(container: Any) -> bool:
     """Our own containers, and those of classes of ours, are no part of the program."""
     module = own(type(container)).get("__module__")
     return not (type(module) is str and module.partition(".")[0] == "harness")
+
+
+def _with_cache_sizes(grown: list[tuple[Any, int, int]]) -> list[tuple[Any, int, int]]:
+    """A cache leads to each of its elements three times: its dictionary says how many they are."""
+    sizes = {id(one): (then, now) for one, then, now in grown}
+    told = []
+    for one, then, now in grown:
+        if trait_of(one) == "cache":
+            table = next((sizes[id(part)] for part in gc.get_referents(one) if id(part) in sizes), (then, now))
+            told.append((one, *table))
+        else:
+            told.append((one, then, now))
+    return told
 
 
 def _most(types: list[tuple[type, int, int]]) -> list[tuple[type, int, int]]:
@@ -340,7 +354,7 @@ def _with_lines(
     most_steps = max(4, min(200, int(4 / max(slowest, 0.02))))
     states: list[State] = [size_watch(group.containers[-4:], heap_walk.size_of) for group in watched]
     states += [_binding_watch(namespace, name) for name, namespace in bindings.items()]
-    states += [REGISTRIES[name] for name in counts]
+    states += [_count_watch(name) for name in counts]
     began = time.monotonic()
 
     def run(is_done: Callable[[], bool]) -> None:
@@ -376,6 +390,18 @@ def _runs_users_code(frame: FrameType | None, is_users: Callable[[str], bool]) -
             return True
         frame = frame.f_back
     return False
+
+
+def _count_watch(name: str) -> State:
+    """A registry's count, which may fail to be read (no descriptor is left) while the program runs."""
+    last = 0
+
+    def state() -> int:
+        nonlocal last
+        last = read_registry(name, otherwise=last)
+        return last
+
+    return state
 
 
 def _binding_watch(namespace: dict[str, Any], name: str) -> State:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
+import types
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,7 +21,11 @@ from harness.retainers.safely import instance_dict, is_a, named, qualified
 __all__ = ["Paths", "grouped"]
 
 _MOST_DETOURS = 8
+_MIDST = Root(kind="library", text="...", thing=None)
+"""Where the end of a long way is taken up again: at no root."""
+
 _MOST_GROUPS = 3
+_NO_BOUND = -1
 
 
 _Way = tuple[Root, list[Link], list[int], dict[int, int]]
@@ -89,14 +96,19 @@ class Paths:
         if begun is None:
             return None
         top, links, ends, bounds = begun
-        for part in (first, last):
-            more, identities = links_of(root, part, self._open, ends_here=ends_here)
-            if part is last and last:
-                links.append(Link(text=f"{between + 1:,} more", name="...", kind=""))
-                ends.append(0)
+        more, identities = links_of(root, first, self._open, ends_here=ends_here and not last)
+        links += more
+        ends += identities
+        if last:
+            links.append(Link(text=f"{between + 1:,} more", name="...", kind=""))
+            ends.append(0)
+            more, identities = links_of(_MIDST, last, self._open, ends_here=ends_here)
             links += more
             ends += identities
         bounds |= {id(o): bound for o in (*first, *last) if (bound := _bound_of(o)) is not None}
+        for owner, table in itertools.pairwise(first):  # a cache's elements lie in a dict of its own
+            if trait_of(owner) == "cache" and id(owner) in bounds:
+                bounds[id(table)] = bounds[id(owner)]
         return top, links, ends, bounds
 
     def _begin(self, root: Root, detours: int) -> _Way | None:
@@ -127,7 +139,9 @@ class Paths:
 
     def _path(self, root: Root, links: list[Link], ends: list[int], bounds: dict[int, int]) -> HolderPath:
         candidates = [k for k, end in enumerate(ends) if end in self._grown]
-        suspect = max(candidates, key=lambda k: (self._gain(ends[k]), -k), default=None)
+        suspect = max(
+            candidates, key=lambda k: (self._gain(ends[k]), k if _is_cache(links[k - 1 : k]) else -k), default=None
+        )
         kept, suspect_now = _shortened(links, suspect)
         return HolderPath(
             root=root.text,
@@ -135,12 +149,14 @@ class Paths:
             links=kept,
             suspect=suspect_now,
             grew=self._grown[ends[suspect]] if suspect is not None else None,
-            bound=bounds.get(ends[suspect]) if suspect is not None else None,
+            bound=_known(bounds.get(ends[suspect])) if suspect is not None else None,
+            unbounded=suspect is not None and bounds.get(ends[suspect]) == _NO_BOUND,
         )
 
-    def _gain(self, identity: int) -> int:
-        then, now = self._grown[identity]
-        return now - then
+    def _rank(self, links: Sequence[Link], ends: Sequence[int], k: int) -> tuple[int, int]:
+        """What gains most comes first; of equals the outermost, but a cache's dictionary before the cache."""
+        then, now = self._grown[ends[k]]
+        return now - then, k if _is_cache(links[k - 1 : k]) else -k
 
 
 def _link_of_root(root: Root) -> Link:
@@ -173,18 +189,24 @@ def _shortened(links: list[Link], suspect: int | None) -> tuple[tuple[Link, ...]
     return tuple(kept), suspect
 
 
-def _bound_of(container: Any) -> int | None:
-    """How many elements it takes at most: deque's maxlen, lru_cache's maxsize."""
-    import collections
+def _is_cache(before: Sequence[Link]) -> bool:
+    return bool(before) and before[0].trait == "cache"
 
+
+def _known(bound: int | None) -> int | None:
+    return None if bound == _NO_BOUND else bound
+
+
+def _bound_of(container: Any) -> int | None:
+    """How many elements it takes at most, where it says so: deque's maxlen, lru_cache's maxsize."""
     if is_a(container, collections.deque):
         bound = collections.deque.maxlen.__get__(container)
-        return bound if isinstance(bound, int) else None
+        return bound if isinstance(bound, int) else _NO_BOUND
     if trait_of(container) == "cache":
         ask = (instance_dict(container) or {}).get("cache_parameters")
-        if ask is not None and getattr(ask, "__module__", None) == "functools":
+        if type(ask) is types.FunctionType and ask.__module__ == "functools":
             size = ask()["maxsize"]
-            return size if isinstance(size, int) else None
+            return size if isinstance(size, int) else _NO_BOUND
     return None
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
+import threading
 from collections.abc import Callable
 
-__all__ = ["REGISTRIES", "read_registries"]
+__all__ = ["REGISTRIES", "read_registries", "read_registry"]
 
 
 def _atexit() -> int:
@@ -33,6 +35,10 @@ def _profiler() -> int:
     return int(bool(getattr(profiler, "_is_profiler_enabled", False)))
 
 
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
 def _linecache() -> int:
     return len(sys.modules["linecache"].cache) if "linecache" in sys.modules else 0
 
@@ -44,16 +50,20 @@ REGISTRIES: dict[str, Callable[[], int]] = {
     "dynamo code objects": _compiled_frames,
     "running profilers": _profiler,
     "linecache entries": _linecache,
+    "open descriptors": _descriptors,
+    "threads": threading.active_count,
 }
 """What is counted, and how. Reading imports nothing: a library that was not loaded counts nothing."""
 
 
 def read_registries() -> dict[str, int]:
     """All counts now; one that this version of a library does not tell is left out."""
-    found = {}
-    for name, ask in REGISTRIES.items():
-        try:
-            found[name] = ask()
-        except (AttributeError, KeyError, TypeError):
-            continue
-    return found
+    return {name: count for name in REGISTRIES if (count := read_registry(name, otherwise=-1)) >= 0}
+
+
+def read_registry(name: str, *, otherwise: int) -> int:
+    """One count now; *otherwise* where it cannot be read."""
+    try:
+        return REGISTRIES[name]()
+    except (AttributeError, KeyError, TypeError, OSError):
+        return otherwise

@@ -13,6 +13,8 @@ def fd_growth(case: Case) -> Opinion | None:
         return None
     return Opinion(
         cause="fd_growth",
-        explanation=f"each step leaves {case.suspect.growth.per_step:.3g} descriptor(s) open{case.and_keeper}",
+        explanation=(
+            f"each step leaves {case.suspect.growth.per_step:.3g} descriptor(s) open{case.and_keeper or case.at_line}"
+        ),
         fix="Open files in a with block, or close them where they are dropped; a lazy archive keeps its file open.",
     )
