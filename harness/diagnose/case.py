@@ -75,6 +75,9 @@ class Case:
             return self.held.bound_at[registry]
         if self.container is not None and self.container.grown_at:
             return self.container.grown_at
+        link = self.suspect_link
+        if link is not None and link.name == "grad":
+            return self.held.bound_at.get("grad", ())
         if self.path is not None and self.path.links:
             return self.held.bound_at.get(self.path.links[0].name, ())
         return ()

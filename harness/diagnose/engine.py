@@ -33,7 +33,7 @@ _NOWHERE = ("native", "cycle", "surplus")
 def diagnose(recording: Recording, verdict: Verdict) -> tuple[Finding, ...]:
     """One finding a line and cause of a leak, then one a fault (of those the verdict counts)."""
     findings: list[Finding] = []
-    if verdict.outcome == "leak":
+    if verdict.suspects:
         cases = [Case(recording=recording, verdict=verdict, suspect=suspect) for suspect in verdict.suspects]
         findings = _all_of_it(cases, _merged(cases))
     faults = verdict.faults if verdict.outcome == "fault" else ()

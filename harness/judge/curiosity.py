@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from harness.judge.assessment import Assessment, assess
 from harness.judge.policy import DEFAULT, Policy
 from harness.model.recording import SubjectRecord
@@ -18,7 +20,8 @@ _HELD = ("heap.used", "python.bytes", "python.blocks", "threads", "fds", "childr
 def holders_wanted(subjects: Sequence[SubjectRecord], policy: Policy = DEFAULT) -> tuple[int, ...] | None:
     """The sites whose survivors grow in the last of *subjects*, the largest first; empty where only other things grow
     in any of them; None where nothing does."""
-    assessed = [assess(subject, policy) for subject in subjects if subject.started]
+    soon = msgspec.structs.replace(policy, least_steps=policy.least_steps_to_suspect)
+    assessed = [assess(subject, soon) for subject in subjects if subject.started]
     if not assessed:
         return None
     sites = tuple(s.site.site for s in assessed[-1].growing_sites[: policy.most_suspects])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from harness.judge.assessment import Assessment, Evidence, assess_recording
 from harness.judge.bounds import bounded_by_themselves, says_unbounded
 from harness.judge.faults import fault_note, is_expected, split_faults
@@ -17,7 +19,7 @@ from harness.judge.witnesses import Claim, Doubt, examine
 from harness.judge.wording import grew, plain_flat, stopped
 from harness.model.recording import FaultRecord, Recording
 from harness.model.series import Growth
-from harness.model.verdict import LookAlike, Outcome, Verdict
+from harness.model.verdict import LookAlike, Outcome, Suspect, Verdict
 
 __all__ = ["judge"]
 
@@ -36,20 +38,34 @@ def judge(recording: Recording, policy: Policy = DEFAULT, *, faults: bool = Fals
         claims = (*claims, collection)
     claims, filling = bounded_by_themselves(claims, recording, policy)
     outcome, reasons = _outcome(recording, evidence, claims, doubts, deciding, policy)
+    suspects, early = _early(recording, policy) if outcome == "inconclusive" else ((), ())
     alike = (*filling, *look_alikes(evidence, policy, leaks=outcome == "leak"))
     if isinstance(collection, LookAlike):
         alike = (collection, *alike)
     return Verdict(
         outcome=outcome,
         final=_final(evidence, outcome, policy),
-        reasons=reasons,
+        reasons=(*reasons, *early),
         warmup_steps=evidence.main.warmup_steps if evidence.main is not None else 0,
         growth=_growth(evidence),
-        suspects=suspects_of(claims, evidence, policy) if outcome == "leak" else (),
+        suspects=suspects_of(claims, evidence, policy) if outcome == "leak" else suspects,
         look_alikes=alike,
         faults=deciding,
         notes=_notes(evidence, others, policy),
     )
+
+
+def _early(recording: Recording, policy: Policy) -> tuple[tuple[Suspect, ...], tuple[str, ...]]:
+    """Suspects of a run that was too short for a verdict: survivors are counted exactly, also over few steps."""
+    if all(max(s.steps - s.warmup_steps, 0) >= policy.least_steps for s in recording.subjects):
+        return (), ()
+    soon = msgspec.structs.replace(policy, least_steps=policy.least_steps_to_suspect)
+    evidence = assess_recording(recording, soon)
+    claims = tuple(c for c in examine(evidence, soon)[0] if c.metric == "leak.bytes")
+    claims, _ = bounded_by_themselves(claims, recording, soon)
+    if not claims:
+        return (), ()
+    return suspects_of(claims, evidence, soon), (f"a suspect already: {claims[0].reasons[0]}",)
 
 
 def _outcome(

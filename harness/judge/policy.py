@@ -22,6 +22,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     least_steps_out_of_memory: int = 12
     """Enough where the process died for want of memory: then the growth is no small effect."""
 
+    least_steps_to_suspect: int = 16
+    """Fewer steps than a verdict needs name a suspect where the ledger's exact count grows: at 30 steps, say."""
+
     least_points: int = 8
     """Readings of one metric. 8 that all rise have p = 0.0004; 6 cannot go below 0.004."""
 

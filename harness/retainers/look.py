@@ -116,9 +116,10 @@ class Look:
             registries={k: (self._registries.get(k, 0), now) for k, now in read_registries().items()},
         )
         bindings = _bindings([*sites.values(), graphs], found.roots)
+        gradients = paths.with_gradients[:_MOST_WATCHED]
         found.close()
         del walk, found, paths, roots, grown, grown_types
-        return _with_lines(record, groups, bindings, run_steps, self._is_users)
+        return _with_lines(record, groups, bindings, gradients, run_steps, self._is_users)
 
 
 def is_told(container: Any) -> bool:
@@ -341,6 +342,7 @@ def _with_lines(
     record: HeldRecord,
     groups: list[Group],
     bindings: dict[str, dict[str, Any]],
+    gradients: list[Any],
     run_steps: Callable[[Callable[[], bool], int], None] | None,
     is_users: Callable[[str], bool],
 ) -> HeldRecord:
@@ -348,13 +350,14 @@ def _with_lines(
     # A thread that runs already cannot be traced from here.
     watched = [group for group in groups if not group.told.path.root.startswith("thread ")][:_MOST_WATCHED]
     counts = [name for name, (then, now) in record.registries.items() if now - then >= max(2, record.steps // 64)]
-    if run_steps is None or not (watched or bindings or counts):
+    if run_steps is None or not (watched or bindings or counts or gradients):
         return record
     slowest = min((group.told.per_step for group in watched), default=1.0)
     most_steps = max(4, min(200, int(4 / max(slowest, 0.02))))
     states: list[State] = [size_watch(group.containers[-4:], heap_walk.size_of) for group in watched]
     states += [_binding_watch(namespace, name) for name, namespace in bindings.items()]
     states += [_count_watch(name) for name in counts]
+    states += [_gradient_watch(gradients)] if gradients else []
     began = time.monotonic()
 
     def run(is_done: Callable[[], bool]) -> None:
@@ -367,7 +370,7 @@ def _with_lines(
         msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))
         for group in groups
     )
-    named = (*bindings, *counts)
+    named = (*bindings, *counts, *(("grad",) if gradients else ()))
     bound = {name: lines[len(watched) + k] for k, name in enumerate(named) if lines[len(watched) + k]}
     return msgspec.structs.replace(record, containers=told, bound_at=bound)
 
@@ -390,6 +393,21 @@ def _runs_users_code(frame: FrameType | None, is_users: Callable[[str], bool]) -
             return True
         frame = frame.f_back
     return False
+
+
+def _gradient_watch(tensors: list[Any]) -> State:
+    """Counts how often the gradient of one of *tensors* became another tensor."""
+    _, _, grad_of = tensor_getters()
+    last: list[Any] = [[id(grad_of(one)) for one in tensors], 0]
+
+    def state() -> int:
+        now = [id(grad_of(one)) for one in tensors]
+        if now != last[0]:
+            last[0] = now
+            last[1] += 1
+        return int(last[1])
+
+    return state
 
 
 def _count_watch(name: str) -> State:

@@ -40,6 +40,8 @@ class Paths:
         self._walk, self._roots, self._graph, self._grown = walk, roots, graph, grown
         self._open = set(grown)
         self._cycles: dict[int, Root] = {}
+        self.with_gradients: list[Any] = []
+        """Tensors whose gradient a way was found to lead through."""
 
     def to_object(self, thing: Any) -> HolderPath | None:
         """The way to a Python object that was met."""
@@ -128,6 +130,8 @@ class Paths:
             found = self._way(root.origin, detours - 1, ends_here=False)
             if found is None:
                 return None
+            if root.via == "grad" and not any(one is root.origin for one in self.with_gradients):
+                self.with_gradients.append(root.origin)
             link = Link(text=root.via, name=root.via, kind=named(type(root.thing)), trait=trait_of(root.thing))
         top, links, ends, bounds = found
         return top, [*links, link], [*ends, id(root.thing)], bounds
@@ -139,9 +143,7 @@ class Paths:
 
     def _path(self, root: Root, links: list[Link], ends: list[int], bounds: dict[int, int]) -> HolderPath:
         candidates = [k for k, end in enumerate(ends) if end in self._grown]
-        suspect = max(
-            candidates, key=lambda k: (self._gain(ends[k]), k if _is_cache(links[k - 1 : k]) else -k), default=None
-        )
+        suspect = max(candidates, key=lambda k: self._rank(links, ends, k), default=None)
         kept, suspect_now = _shortened(links, suspect)
         return HolderPath(
             root=root.text,
