@@ -10,7 +10,8 @@ from harness.capture.wire import LostError
 from harness.ledger.protocol import Ledger, Mark
 from harness.ledger.sites import is_users_file
 from harness.model.holding import HeldRecord
-from harness.retainers.look import Look, Wanted
+from harness.retainers.look import Look
+from harness.retainers.survivors import Wanted
 
 __all__ = ["HolderWatch"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from harness.model.holding import GrownContainer, HolderPath, Link
-from harness.retainers.edges import trait_of
 from harness.retainers.paths import Paths
 from harness.retainers.safely import is_a, named, own, qualified
+from harness.retainers.traits import trait_of
 
 __all__ = ["Group", "grown_groups", "newest_of"]
 

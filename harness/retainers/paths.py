@@ -12,11 +12,12 @@ import msgspec
 
 from harness.model.holding import HolderPath, Link
 from harness.retainers.cycles import way_round
-from harness.retainers.edges import links_of, trait_of
+from harness.retainers.edges import links_of
 from harness.retainers.graph import Graph
 from harness.retainers.heap_walk import Walk
 from harness.retainers.roots import Root
 from harness.retainers.safely import instance_dict, is_a, named, qualified
+from harness.retainers.traits import trait_of
 
 __all__ = ["Paths", "grouped"]
 

@@ -12,25 +12,16 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from harness.ledger.protocol import Ledger
+from harness.retainers.roots import locals_of
 from harness.scope.storages import key_of, storages_of, tensors_by_key
 
 __all__ = ["cpp_owners", "holders_of", "locals_of", "named_in"]
 
-_OPTIMIZED = 1
 _MOST_NAMED = 4
 
 _BOX = [object()]
 _ONE_REFERENCE = sys.getrefcount(_BOX[0])
 """What is counted for something that only one list refers to (the question itself counts, or not: it is measured)."""
-
-
-def locals_of(frame: FrameType) -> dict[str, Any]:
-    """A frame's names. The copy that the frame itself keeps of them (before 3.13) is emptied: it would hold them."""
-    names = frame.f_locals
-    copied = dict(names)
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & _OPTIMIZED:
-        names.clear()
-    return copied
 
 
 def holders_of(keys: Iterable[int], ledger: Ledger, *, frame: FrameType | None = None) -> dict[int, tuple[str, ...]]:

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 from harness.retainers import heap_walk
-from harness.retainers.look import Look, Wanted
+from harness.retainers.look import Look
+from harness.retainers.survivors import Wanted
 
 OBJECTS = 1_000_000
 SURVIVORS = 50

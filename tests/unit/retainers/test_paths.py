@@ -14,7 +14,8 @@ import torch
 
 from harness.model.holding import HeldRecord, HolderPath
 from harness.retainers import heap_walk, roots
-from harness.retainers.look import Look, Wanted
+from harness.retainers.look import Look
+from harness.retainers.survivors import Wanted
 
 NUMBER = torch.ones(1)
 
@@ -81,7 +82,7 @@ class Program:
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Program:
     if request.param == "python":
         monkeypatch.setattr(heap_walk, "_native", None)
-        monkeypatch.setattr("harness.retainers.edges._key_of", None)
+        monkeypatch.setattr("harness.retainers.naming._key_of", None)
         monkeypatch.setattr("harness.retainers.roots._threads", None)
     elif not heap_walk.is_native():
         pytest.skip("the C walk was not built: there was no compiler")
