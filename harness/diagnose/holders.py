@@ -41,7 +41,8 @@ def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> Gr
         return next((c for c in held.containers if _is_on(c, path)), None)
     if suspect.metric in _COUNTS:
         least = _LEAST_SHARE_OF_COUNT * suspect.growth.per_step
-        enough = sorted((c for c in held.containers if c.per_step >= least), key=lambda c: not c.grown_at)
+        able = (c for c in held.containers if c.per_step >= least and c.element != "torch.Tensor")
+        enough = sorted(able, key=lambda c: not c.grown_at)
         return next((c for c in enough if _is_users(c.path)), next(iter(enough), None))
     if suspect.metric in _SHARED:
         with_tensors = (c for c in held.containers if c.element_tensors)

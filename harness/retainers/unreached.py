@@ -10,7 +10,7 @@ from typing import Any
 from harness.model.holding import RootKind
 from harness.retainers.heap_walk import Walk
 from harness.retainers.roots import Root
-from harness.retainers.safely import is_a, is_class, named, own
+from harness.retainers.safely import is_a, is_class, is_exactly, named, own
 
 __all__ = ["enter_unreached"]
 
@@ -57,8 +57,8 @@ def _enter(walk: Walk, roots: list[Root], things: list[Any], callbacks: str) -> 
 
 def _holder_of(thing: Any, callbacks: str) -> tuple[RootKind, str]:
     """Who may have it, as no Python object does: told by what it is."""
-    if is_a(thing, *_CALLBACKS):
-        return "native", callbacks
+    if is_a(thing, *_CALLBACKS) or (callbacks.startswith("atexit") and is_exactly(thing, tuple, dict)):
+        return "native", callbacks  # functions, and the arguments that they will be called with
     if named(type(thing)).endswith("iterator") or type(thing).__module__ == "itertools":
         return "native", "a loop that is running"
     if _is_tensor(thing) and thing._use_count() > 1:

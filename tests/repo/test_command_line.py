@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--start",
         "--seed",
         "--native",
+        "--confirm",
         "--faults",
         "--only",
         "--tag",
