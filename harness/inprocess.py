@@ -20,15 +20,17 @@ from harness.capture.device_observer import DeviceObserver
 from harness.capture.gathering import Gathering
 from harness.capture.gradient_observer import GradientObserver
 from harness.capture.graph_census import take_census
+from harness.capture.holder_watch import HolderWatch
 from harness.capture.module import accepting_a_number
 from harness.capture.raised import ending_of
 from harness.capture.recorder import Recorder, working_instruments
 from harness.capture.surroundings import surroundings
-from harness.capture.wire import Facts
+from harness.capture.wire import Facts, Held
 from harness.errors import UsageError
 from harness.instruments.accelerator import Accelerator
 from harness.instruments.children import Children
 from harness.instruments.resources import Resources
+from harness.judge.curiosity import holders_wanted
 from harness.judge.policy import DEFAULT
 from harness.judge.sequential import go_on
 from harness.ledger.dispatch import DispatchLedger
@@ -101,12 +103,20 @@ class Detection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._recorder.checkpoint()
+        self._look_who_holds()
         self._ledger.stop()
         self._gradients.stop()
         if self._frozen_by_us:
             gc.unfreeze()
         ending = Ending(status="ok") if error is None else ending_of(error)
         self._run = judge_recording(self._recording(self.record(ending)))
+
+    def _look_who_holds(self) -> None:
+        """Where survivors grow: one walk over the process's objects, some tenths of a second in a large one."""
+        wanted = holders_wanted([self.record()])
+        if wanted:
+            watch = HolderWatch(self._ledger, collect=True, unfreeze=self._frozen_by_us)
+            self._gathering.take(Held(record=watch.look(wanted, self._steps, None)))
 
     @property
     def run(self) -> RunReport:

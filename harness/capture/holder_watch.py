@@ -21,11 +21,13 @@ _BETWEEN = 32
 
 
 class HolderWatch:
-    """Notes the sizes of all containers early, and looks once, last. Without *collect* garbage is looked at too."""
+    """Notes the sizes of all containers early, and looks once, last. Without *collect* garbage is looked at too;
+    with *unfreeze* what was put beyond the collector as well."""
 
-    def __init__(self, ledger: Ledger, *, collect: bool) -> None:
+    def __init__(self, ledger: Ledger, *, collect: bool, unfreeze: bool = True) -> None:
         self._ledger = ledger
         self._collect = collect
+        self._unfreeze = unfreeze
         self._look = Look(is_users=is_users_file, key_of=ledger.key_of, collects=collect)
 
     @property
@@ -40,22 +42,26 @@ class HolderWatch:
                 gc.collect()
             self._look.measure(steps)
 
-    def look(self, sites: Sequence[int], steps: int, step: Callable[[int], object]) -> HeldRecord:
+    def look(self, sites: Sequence[int], steps: int, step: Callable[[int], object] | None) -> HeldRecord:
         """Who holds the survivors of *sites* after *steps* steps. More steps are run, under a tracer, to see at which
-        lines containers grow: the measured part is over, and what they raise is nobody's business any more."""
-        run = _MoreSteps(step, steps)
-        if not self._look.has_measured:
+        lines containers grow: the measured part is over, and what they raise is nobody's business any more. Without
+        *step* there are none, and no lines."""
+        run = _MoreSteps(step, steps) if step is not None else None
+        if run is not None and not self._look.has_measured:
             self.measure(steps)
             run.some(lambda: False, _BETWEEN)
         if self._collect:
             gc.collect()
-        gc.unfreeze()
+        if self._unfreeze:
+            gc.unfreeze()
         wanted = [
             Wanted(site=s.site, key=s.key, bytes=s.bytes)
             for s in self._ledger.survivors(Mark(number=_LATER_THAN_ALL, allocations=0, peak_bytes={}))
             if s.site in sites
         ]
         try:
+            if run is None:
+                return self._look.look(wanted, step=steps, run_steps=None)
             return self._look.look(wanted, step=run.done, run_steps=run.some)
         except LostError:
             raise

@@ -124,3 +124,17 @@ def test_the_verdict_cannot_be_had_too_early() -> None:
 def test_measuring_nothing_is_refused(steps: int) -> None:
     with pytest.raises(UsageError, match="nothing would be measured"):
         harness.run(lambda: None, steps=steps)
+
+
+def test_the_holder_is_named_without_a_process_of_its_own() -> None:
+    history: list[torch.Tensor] = []
+
+    with harness.detect() as detection:
+        for _ in range(60):
+            history.append(torch.ones(100))  # noqa: PERF401 - the leak
+            detection.step()
+
+    (finding,) = detection.run.findings
+    assert finding.held_by is not None
+    assert finding.held_by.text.endswith("local history: list > [*]")
+    assert finding.explanation.startswith("history keeps the tensors allocated at line")
