@@ -131,7 +131,7 @@ def test_the_holder_is_named_without_a_process_of_its_own() -> None:
 
     with harness.detect() as detection:
         for _ in range(60):
-            history.append(torch.ones(100))  # noqa: PERF401 - the leak
+            history.append(torch.ones(100))
             detection.step()
 
     (finding,) = detection.run.findings
