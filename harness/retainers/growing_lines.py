@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -15,6 +16,7 @@ from harness.model.allocation import Frame
 __all__ = ["lines_where", "size_watch"]
 
 _MOST_FRAMES = 8
+_CALLS_BETWEEN_LOOKS_AT_THE_CLOCK = 64
 
 State = Callable[[], int]
 """A number that is larger (a size), or another one (an identity), after what is looked for has happened."""
@@ -23,11 +25,16 @@ _Place = tuple[str, int, str]
 
 
 def lines_where(
-    states: Sequence[State], run: Callable[[Callable[[], bool]], None], is_users: Callable[[str], bool]
+    states: Sequence[State],
+    run: Callable[[Callable[[], bool]], None],
+    is_users: Callable[[str], bool],
+    *,
+    most_s: float = 3.0,
 ) -> list[tuple[Frame, ...]]:
     """For each of *states* the frames (innermost first) of the line at which it went up most often; empty where it
-    never did. *run* runs the program, and may ask its argument whether all has been seen."""
-    watch = _Watch(states, is_users)
+    never did. *run* runs the program, and may ask its argument whether all has been seen. After *most_s*
+    seconds nothing is traced any more, also in the midst of a step: tracing slows some steps a hundredfold."""
+    watch = _Watch(states, is_users, until=time.monotonic() + most_s)
     before, threads_before = sys.gettrace(), threading.gettrace()
     threading.settrace(watch.on_call)
     sys.settrace(watch.on_call)
@@ -46,7 +53,9 @@ def size_watch(containers: Sequence[Any], size_of: Callable[[Any], int]) -> Stat
 
 
 class _Watch:
-    def __init__(self, states: Sequence[State], is_users: Callable[[str], bool]) -> None:
+    def __init__(self, states: Sequence[State], is_users: Callable[[str], bool], *, until: float) -> None:
+        self._until = until
+        self._calls = 0
         self._states = list(states)
         self._is_users = is_users
         self._known: dict[str, bool] = {}
@@ -55,8 +64,8 @@ class _Watch:
         self._last: dict[int, tuple[_Place, ...]] = {}
 
     def is_done(self) -> bool:
-        """Whether each was seen to go up twice."""
-        return all(sum(seen.values()) >= 2 for seen in self._seen)
+        """Whether each was seen to go up twice, or the time is over."""
+        return time.monotonic() > self._until or all(sum(seen.values()) >= 2 for seen in self._seen)
 
     def answer(self, number: int) -> tuple[Frame, ...]:
         """The frames for one of the states."""
@@ -65,17 +74,23 @@ class _Watch:
 
     def on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
         """Line events are wanted of the program's own code only; a library's work belongs to the line that calls it."""
-        self._check()
         path = frame.f_code.co_filename
         users = self._known.get(path)
         if users is None:
             users = self._known[path] = self._is_users(path)
         if not users:
+            self._calls += 1
+            if self._calls % _CALLS_BETWEEN_LOOKS_AT_THE_CLOCK == 0 and time.monotonic() > self._until:
+                sys.settrace(None)
             return None
+        self._check()
         self._enter(frame)
         return self.on_line
 
     def on_line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if time.monotonic() > self._until:
+            sys.settrace(None)
+            return None
         self._check()
         if event == "line":
             self._enter(frame)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
@@ -68,10 +67,7 @@ def with_lines(
         return record
     slowest = min((group.told.per_step for group in groups), default=1.0)
     most_steps = max(4, min(_MOST_STEPS, int(4 / max(slowest, 0.02))))
-    until = time.monotonic() + _MOST_S
-    lines = lines_where(
-        states, lambda is_done: run_steps(lambda: is_done() or time.monotonic() > until, most_steps), is_users
-    )
+    lines = lines_where(states, lambda is_done: run_steps(is_done, most_steps), is_users, most_s=_MOST_S)
     at = {id(group): lines[k] for k, group in enumerate(groups)}
     told = tuple(
         msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))

@@ -113,3 +113,18 @@ def test_a_tracer_that_was_there_is_put_back_also_after_an_error() -> None:
         sys.settrace(before)
 
     assert there is tracer
+
+
+def test_when_the_time_is_over_the_rest_of_a_step_is_not_traced() -> None:
+    kept: list[int] = []
+    tracers: list[Any] = []
+
+    def step() -> None:
+        kept.append(1)
+        tracers.append(sys.gettrace())
+
+    states = [size_watch([kept], len)]
+    lines = lines_where(states, lambda enough: step(), lambda path: path == HERE, most_s=-1.0)
+
+    assert tracers == [None]
+    assert lines == [()]
