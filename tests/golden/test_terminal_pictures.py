@@ -168,3 +168,26 @@ def test_a_native_stack_is_one_line_of_names() -> None:
     shown = render(a_report(a_leak(findings=(a_finding(cause="native_heap", native_stack=stack),))))
 
     assert "  natively    malloc < operator new < lib::take < lib::open < ctypes < 2 more\n" in shown
+
+
+def test_the_line_that_keeps_and_what_cutting_showed_stand_with_the_holder() -> None:
+    kept = Frame(path="/home/me/work/train.py", line=14, function="step", source="history.append(x)")
+    finding = a_finding(retained_at=(kept,), confirmed_by_cutting=True)
+
+    shown = render(a_report(a_leak(findings=(finding,))))
+
+    assert (
+        """
+  cause       held_reference; cutting the reference stopped it
+"""
+        in shown
+    )
+    assert (
+        """
+              called by work/train.py:30 in epoch
+  kept at     work/train.py:14 in step
+                history.append(x)
+  held by     module train > history: list > [*]; grows at history
+"""
+        in shown
+    )
