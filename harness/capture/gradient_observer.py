@@ -18,7 +18,7 @@ _WATCHED = 4
 
 class _Watch(msgspec.Struct, weakref=True, eq=False):
     """One optimizer's state. ``stale`` is true while a gradient that a step has used is still being added to;
-    ``cycles`` counts the steps since the gradient last started from nothing."""
+    ``cycles`` counts the steps since the gradient last started from nothing. ``removal`` takes its hooks away."""
 
     stepped: bool = False
     stale: bool = False
@@ -26,6 +26,7 @@ class _Watch(msgspec.Struct, weakref=True, eq=False):
     worst: int = 1
     times: int = 0
     first_step: int = -1
+    removal: Callable[[], object] = list
 
 
 class GradientObserver:
@@ -56,6 +57,8 @@ class GradientObserver:
         for handle in self._handles:
             handle.remove()
         self._handles = []
+        for watch in list(self._watches.values()):
+            watch.removal()
 
     def at_step(self, step: int) -> None:
         """Tell which step is about to run."""
@@ -98,8 +101,19 @@ class GradientObserver:
 
     def _follow(self, optimizer: Any, watch: _Watch) -> None:
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad and p.is_leaf]
-        for parameter in sorted(parameters, key=lambda p: int(p.numel()))[:_WATCHED]:
-            self._handles.append(parameter.register_hook(_hook(weakref.ref(parameter), weakref.ref(watch))))
+        handles = [
+            parameter.register_hook(_hook(weakref.ref(parameter), weakref.ref(watch)))
+            for parameter in sorted(parameters, key=lambda p: int(p.numel()))[:_WATCHED]
+        ]
+        # With its optimizer: a program that makes one a step, for the same parameters, would pile up our hooks on them.
+        removal = weakref.finalize(optimizer, _remove_all, handles)
+        removal.atexit = False
+        watch.removal = removal
+
+
+def _remove_all(handles: list[Any]) -> None:
+    for handle in handles:
+        handle.remove()
 
 
 def _hook(parameter: weakref.ref[Any], watch: weakref.ref[_Watch]) -> Callable[[Any], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -52,6 +53,21 @@ def test_never_zeroing_is_found_with_its_factor(gradients: GradientObserver) -> 
     assert fault.fault == "gradients_not_zeroed"
     assert fault.factor == 6
     assert fault.step == 1
+
+
+def test_an_optimizer_a_step_leaves_no_hook_of_ours_behind(gradients: GradientObserver) -> None:
+    weight = torch.nn.Parameter(torch.ones(4))
+
+    for step in range(5):
+        gradients.at_step(step)
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        (weight * 2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        del optimizer
+        gc.collect()
+
+    assert len(weight._backward_hooks or {}) == 0
 
 
 @pytest.mark.parametrize(
