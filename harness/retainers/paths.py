@@ -143,6 +143,7 @@ class Paths:
         return self._cycles[id(root.thing)]
 
     def _path(self, root: Root, links: list[Link], ends: list[int], bounds: dict[int, int]) -> HolderPath:
+        links, ends = _past_our_own(links, ends)
         candidates = [k for k, end in enumerate(ends) if end in self._grown]
         suspect = max(candidates, key=lambda k: self._rank(links, ends, k), default=None)
         kept, suspect_now = _shortened(links, suspect)
@@ -169,6 +170,16 @@ def _link_of_root(root: Root) -> Link:
     return Link(
         text=text, name=root.name.removeprefix("local "), kind=qualified(type(root.thing)), trait=trait_of(root.thing)
     )
+
+
+def _past_our_own(links: list[Link], ends: list[int]) -> tuple[list[Link], list[int]]:
+    """What lies inside an object of ours (a scope that was told to own a tensor) is nobody's business."""
+    ours = next((k for k, link in enumerate(links) if link.kind.startswith("harness.")), None)
+    if ours is None or ours + 1 >= len(links):
+        return links, ends
+    last = links[-1]
+    owned = Link(text="owned", name="owned", kind=last.kind, trait=last.trait)
+    return [*links[: ours + 1], owned], [*ends[: ours + 1], ends[-1]]
 
 
 def _shortened(links: list[Link], suspect: int | None) -> tuple[tuple[Link, ...], int | None]:

@@ -435,6 +435,22 @@ def test_our_own_references_and_the_test_runners_never_show(program: Program) ->
     assert not [text for text in told if "harness" in text or "pytest" in text or "pluggy" in text]
 
 
+def test_what_a_scope_of_ours_owns_is_told_as_owned_and_no_more(program: Program) -> None:
+    from harness.scope import ResourceScope
+
+    module: Any = program.module
+    module.model = ResourceScope("model")
+    module.model.__enter__()
+    try:
+        tensor = torch.ones(3)
+        key = key_of(tensor)
+        module.model.own(tensor)
+        del tensor
+        assert program.path(key).text == "module train > model: ResourceScope > owned"
+    finally:
+        module.model.close()
+
+
 def test_ipythons_own_names_are_told_as_such(program: Program) -> None:
     program.run("import torch\nget_ipython = None\nOut = {3: torch.ones(3)}")
 
