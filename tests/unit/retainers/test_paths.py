@@ -439,16 +439,13 @@ def test_what_a_scope_of_ours_owns_is_told_as_owned_and_no_more(program: Program
     from harness.scope import ResourceScope
 
     module: Any = program.module
-    module.model = ResourceScope("model")
-    module.model.__enter__()
-    try:
+    with ResourceScope("model") as module.model:
         tensor = torch.ones(3)
         key = key_of(tensor)
         module.model.own(tensor)
         del tensor
+
         assert program.path(key).text == "module train > model: ResourceScope > owned"
-    finally:
-        module.model.close()
 
 
 def test_ipythons_own_names_are_told_as_such(program: Program) -> None:
