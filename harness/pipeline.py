@@ -16,7 +16,7 @@ from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
 from harness.capture.variant import Plan, record_cut, record_variant
-from harness.diagnose import cut_orders, diagnose, needs_native_stacks
+from harness.diagnose import account_for, cut_orders, diagnose, needs_native_stacks
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
 from harness.judge.confirmation import confirmed_by_cutting
@@ -200,7 +200,13 @@ def judge_recording(
         )
         for finding in diagnose(recording, verdict)
     )
-    return assemble(recording, verdict, findings, path=path or recording.scenario.path)
+    return assemble(
+        recording,
+        verdict,
+        findings,
+        path=path or recording.scenario.path,
+        conservation=account_for(recording),
+    )
 
 
 def _plan(options: RunOptions) -> Plan:

@@ -10,6 +10,7 @@ from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
@@ -132,6 +133,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     cut: CutOrder | None = None
     cuts: int = 0
     native: NativeRecord | None = None
+    memory_map: MemoryMap | None = None
     stdout: str = ""
     stderr: str = ""
 
