@@ -24,11 +24,7 @@ def account_for(recording: Recording) -> Conservation | None:
     memory, ledger = plain.memory_map, recording.subject("ledger")
     first, last = memory.first, memory.last
     tensors = _tensor_growth(ledger, first.step, last.step) if ledger is not None else 0
-    free = (
-        _grown(memory, "heap_free_bytes")
-        + _grown(memory, "python_arenas_bytes")
-        - _grown(memory, "python_in_use_bytes")
-    )
+    objects = _grown(memory, "python_in_use_bytes")
     unexplained = _unexplained(memory)
     known = _known(last) - _known(first)
     return Conservation(
