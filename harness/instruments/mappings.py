@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import resource
@@ -17,6 +18,9 @@ __all__ = ["Mappings", "sum_up"]
 _RANGE = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *([^\n]*)$", re.MULTILINE)
 _RSS = re.compile(rb"^Rss: +(\d+) kB$", re.MULTILINE)
 _SHARED = re.compile(rb"/dev/shm/|/memfd:|/dev/zero|/SYSV|\[anon_shmem:")
+_MOST_TEXT = 4 << 20
+"""Some 5,000 mappings. A text that is cut off has as many ranges as sizes, or is refused."""
+
 _MOST_GUARD_BYTES = 64 << 10
 _PAGE = resource.getpagesize()
 _PRESENT = 1 << 63
@@ -40,15 +44,17 @@ class Mappings:
 
     def read(self, step: int) -> MemoryReading:
         """Now; about 10 ms with torch loaded. ``OSError`` where the kernel does not tell."""
+        # What is told must not change meanwhile, and a large block that malloc maps and frees would change from which
+        # size on it maps the program's own: so the text gets a mapping of its own, the same at each reading.
+        room, length = memoryview(mmap.mmap(-1, _MOST_TEXT, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)), 0
         with open("/proc/self/smaps", "rb", buffering=0) as smaps:
-            text = smaps.read()
-            while more := smaps.read(1 << 20):
-                text += more
+            while length < _MOST_TEXT and (count := smaps.readinto(room[length:])):
+                length += count
         heap = self._heap.details()
         arenas, in_use = self._python.arenas()
         return MemoryReading(
             step=step,
-            **sum_up(text, stack_bytes=self._stack_bytes, resident=_resident),
+            **sum_up(room[:length], stack_bytes=self._stack_bytes, resident=_resident),
             heap_in_use_bytes=heap.in_use,
             heap_free_bytes=heap.free,
             heap_large_blocks_bytes=heap.large_blocks,
@@ -63,7 +69,7 @@ class Mappings:
         return heap.in_use + heap.large_blocks + self._python.arenas()[1]
 
 
-def sum_up(smaps: bytes, *, stack_bytes: int, resident: Callable[[int, int], int]) -> dict[str, int]:
+def sum_up(smaps: bytes | memoryview, *, stack_bytes: int, resident: Callable[[int, int], int]) -> dict[str, int]:
     """Bytes mapped and resident by kind, from the text of smaps(5).
 
     A thread's stack is the *stack_bytes* above a guard that nobody may touch. What the kernel has merged with it lies
