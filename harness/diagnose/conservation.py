@@ -36,7 +36,7 @@ def account_for(recording: Recording) -> Conservation | None:
             "allocator_free": _grown(memory, "heap_free_bytes") + _grown(memory, "python_arenas_bytes") - objects,
             "mapped": _grown(memory, "file_resident_bytes"),
             "shared": _grown(memory, "shared_resident_bytes"),
-            "thread_stacks": _grown(memory, "stacks_resident_bytes"),
+            "thread_stacks": _grown(memory, "stacks_resident_bytes") + _grown(memory, "python_stacks_bytes"),
             "untouched": _grown(memory, "anonymous_resident_bytes") - known - unexplained,
         },
         unexplained_bytes=unexplained,
@@ -52,6 +52,7 @@ def _known(reading: MemoryReading) -> int:
         + reading.heap_free_bytes
         + reading.heap_large_blocks_bytes
         + reading.python_arenas_bytes
+        + reading.python_stacks_bytes
     )
 
 

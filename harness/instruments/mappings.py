@@ -21,6 +21,10 @@ _SHARED = re.compile(rb"/dev/shm/|/memfd:|/dev/zero|/SYSV|\[anon_shmem:")
 _MOST_TEXT = 4 << 20
 """Some 5,000 mappings. A text that is cut off has as many ranges as sizes, or is refused."""
 
+_FRAMES_BYTES = 16 << 10
+"""What the interpreter maps for the frames of a thread at first (CPython 3.11 to 3.14); deep recursion takes more."""
+
+_threads_of_python = sys._current_frames
 _MOST_GUARD_BYTES = 64 << 10
 _PAGE = resource.getpagesize()
 _PRESENT = 1 << 63
@@ -60,6 +64,7 @@ class Mappings:
             heap_large_blocks_bytes=heap.large_blocks,
             python_arenas_bytes=arenas,
             python_in_use_bytes=in_use,
+            python_stacks_bytes=len(_threads_of_python()) * _FRAMES_BYTES,
             threads=len(os.listdir("/proc/self/task")),
         )
 

@@ -12,7 +12,8 @@ class MemoryReading(msgspec.Struct, frozen=True, kw_only=True):
 
     ``anonymous`` is all private memory without a file: the heap, its arenas, large blocks, Python's arenas and whatever
     was mapped directly; not the stacks. ``heap_in_use`` and ``heap_free`` are malloc's small and middle blocks,
-    ``heap_large_blocks`` the ones that have a mapping of their own.
+    ``heap_large_blocks`` the ones that have a mapping of their own, ``python_stacks`` what the interpreter
+    maps for the frames of its threads.
     """
 
     step: int
@@ -29,6 +30,7 @@ class MemoryReading(msgspec.Struct, frozen=True, kw_only=True):
     heap_large_blocks_bytes: int
     python_arenas_bytes: int
     python_in_use_bytes: int
+    python_stacks_bytes: int = 0
     threads: int
 
     @property

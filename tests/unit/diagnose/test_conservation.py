@@ -109,6 +109,12 @@ def test_files_shared_memory_and_stacks_are_parts_of_their_own() -> None:
     assert parts_of(found) == {"mapped": 7, "shared": 5, "thread_stacks": 3}
 
 
+def test_the_interpreters_own_stacks_are_thread_stacks() -> None:
+    found = account(told(after(python_stacks=2, anonymous_mapped=2, anonymous_resident=1)))
+
+    assert parts_of(found) == {"thread_stacks": 2, "untouched": -1}
+
+
 def test_a_ledger_that_followed_half_of_the_steps_is_taken_to_go_on_evenly() -> None:
     grown = after(heap_in_use=50, anonymous_mapped=50, anonymous_resident=50)
 
