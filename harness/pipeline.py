@@ -15,7 +15,7 @@ from harness.capture.client import ForkServer
 from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
-from harness.capture.variant import Plan, record_cut, record_variant
+from harness.capture.variant import Plan, record_cut, record_repeated, record_variant
 from harness.diagnose import account_for, cut_orders, diagnose, needs_native_stacks
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
@@ -27,6 +27,7 @@ from harness.judge.sequential import go_on
 from harness.model.environment import Environment, Tool
 from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
+from harness.model.verdict import Verdict
 
 __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenarios"]
 
@@ -35,6 +36,11 @@ _MOST_CUTS = 2
 _MOST_STEPS_TO_CUT = 96
 _CUTTING_UNASKED_S = 2.0
 """Cutting is tried for the two largest findings, over so many steps; unasked only where it takes less than this."""
+
+
+_MOST_STEPS_TO_REPEAT = 64
+_REPEATING_S = 3.0
+"""The same input is repeated for so many steps at most, and only where they take less than this."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +165,7 @@ def _escalated(
         return recording
     verdict = judge(recording, faults=options.faults)
     if verdict.outcome != "leak":
-        return recording
+        return _with_one_input(server, scenario, variant, recording, verdict, options, progress)
     plan, subjects = _plan(options), list(recording.subjects)
     wants_stacks = needs_native_stacks(diagnose(recording, verdict)) if options.native is None else options.native
     if wants_stacks:
@@ -171,6 +177,30 @@ def _escalated(
             cut = record_cut(server, scenario, variant, order=order, plan=its_plan, on_progress=progress.stepped)
             subjects.append(cut)
     return msgspec.structs.replace(recording, subjects=tuple(subjects))
+
+
+def _with_one_input(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    recording: Recording,
+    verdict: Verdict,
+    options: RunOptions,
+    progress: Progress,
+) -> Recording:
+    """*recording* with a subject whose steps all have the same input, where something filled as if by new inputs.
+
+    Its only use is as evidence for that look-alike: it is never asked where something leaks, nor judged itself."""
+    plain = recording.subject("plain")
+    candidates = [found for found in verdict.look_alikes if found.look_alike == "shape_cache"]
+    if not candidates or plain is None or not plain.steps:
+        return recording
+    steps = max(DEFAULT.least_steps, min(plain.steps - plain.warmup_steps, _MOST_STEPS_TO_REPEAT))
+    if (steps + plain.warmup_steps) * plain.elapsed_ns / plain.steps / 1e9 > _REPEATING_S:
+        return recording
+    plan = msgspec.structs.replace(_plan(options), steps=steps)
+    repeated = record_repeated(server, scenario, variant, plan=plan, on_progress=progress.stepped)
+    return msgspec.structs.replace(recording, subjects=(*recording.subjects, repeated))
 
 
 def _steps_to_cut(recording: Recording, options: RunOptions) -> int:

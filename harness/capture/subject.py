@@ -262,7 +262,11 @@ class _Subject:
 
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:
-            result = step(i)
+            if self._job.role == "repeated":
+                _seed_all(self._job.seed)
+                result = step(0)
+            else:
+                result = step(i)
             if i == 0:
                 check_that_it_ran(result, self._job.variant, self._job.path)
             if self._cutter is not None:
@@ -278,7 +282,7 @@ class _Subject:
             self._cutter.cut()
 
     def _start_ledger(self) -> Any:
-        if self._job.role in ("uncollected", "cut"):
+        if self._job.role in ("uncollected", "cut", "repeated"):
             return _light_ledger()
         if self._job.role != "ledger":
             return None
@@ -372,16 +376,20 @@ def _prepare(job: wire.Job) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR2, all_threads=True)  # the parent asks for it where a step hangs
-    random.seed(job.seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(job.seed % 2**32)
-    import torch
-
-    torch.manual_seed(job.seed)
+    _seed_all(job.seed)
     if job.memory_limit_bytes is not None:
         own = psutil.Process().memory_info().data
         limit = own + job.memory_limit_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _seed_all(seed: int) -> None:
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    import torch
+
+    torch.manual_seed(seed)
 
 
 if __name__ == "__main__":

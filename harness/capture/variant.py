@@ -19,7 +19,7 @@ from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_variant"]
+__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_repeated", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
@@ -37,6 +37,7 @@ _DOING: dict[Role, str] = {
     "uncollected": "without the collector",
     "cut": "cutting the suspect",
     "native": "taking native stacks",
+    "repeated": "repeating one input",
 }
 
 
@@ -166,6 +167,19 @@ def record_cut(
     """One more subject, in which that edge is cut after each step; ``plan.steps`` must say how many."""
     ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "cut")
     return _run_role(server, scenario, variant, "cut", plan, ask, on_progress, cut=order)[1]
+
+
+def record_repeated(
+    server: ForkServer,
+    scenario: ScenarioFile,
+    variant: Variant,
+    *,
+    plan: Plan,
+    on_progress: Callable[[int, str], None],
+) -> SubjectRecord:
+    """One more subject, whose steps all have the same index and seeds; ``plan.steps`` must say how many."""
+    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "repeated")
+    return _run_role(server, scenario, variant, "repeated", plan, ask, on_progress)[1]
 
 
 def _collector_matters(subjects: list[SubjectRecord]) -> bool:

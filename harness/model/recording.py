@@ -33,11 +33,12 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected", "native", "cut"]
+Role = Literal["plain", "ledger", "uncollected", "native", "cut", "repeated"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
 ``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``native`` ran under
 memray: nothing of it but its ``native`` record is evidence, since memray disturbs the rest; ``cut`` cuts one edge after
-every step, to see whether growth stops."""
+every step, to see whether growth stops; ``repeated`` has the same index and seeds in every step, to see whether growth
+needs new inputs."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
