@@ -8,7 +8,7 @@ import msgspec
 
 from harness.expectations import as_expected
 from harness.model.recording import Ending, Recording, SubjectRecord
-from harness.model.report import Curve, Finding, RunReport, SubjectId, Throughput
+from harness.model.report import Conservation, Curve, Finding, RunReport, SubjectId, Throughput
 from harness.model.series import Series
 from harness.model.verdict import Verdict
 
@@ -18,7 +18,14 @@ _CURVES = ("leak.bytes", "heap.used", "python.bytes", "rss.anon", "fds", "thread
 _CURVE_POINTS = 64
 
 
-def assemble(recording: Recording, verdict: Verdict, findings: tuple[Finding, ...], *, path: str) -> RunReport:
+def assemble(
+    recording: Recording,
+    verdict: Verdict,
+    findings: tuple[Finding, ...],
+    *,
+    path: str,
+    conservation: Conservation | None = None,
+) -> RunReport:
     """The run as the report tells it; *path* is how the file is named to people."""
     scenario = recording.scenario
     counted = recording.subjects[0]
@@ -50,6 +57,7 @@ def assemble(recording: Recording, verdict: Verdict, findings: tuple[Finding, ..
         findings=findings,
         look_alikes=verdict.look_alikes,
         notes=_notes(recording, verdict),
+        conservation=conservation,
         curves=_curves(recording),
         stdout=counted.stdout,
         stderr=counted.stderr,

@@ -12,13 +12,13 @@ import psutil
 from harness._version import __version__
 from harness.assemble import assemble
 from harness.capture.client import ForkServer
-from harness.capture.escalation import record_native
 from harness.capture.scenario_file import ScenarioFile
 from harness.capture.surroundings import surroundings
-from harness.capture.variant import Plan, record_cut, record_malloc, record_variant
-from harness.diagnose import cut_orders, diagnose, needs_native_stacks
+from harness.capture.variant import Plan, record_variant
+from harness.diagnose import account_for, diagnose
 from harness.errors import CaptureError
 from harness.expectations import as_expected, compare
+from harness.experiments import Experiments
 from harness.judge.confirmation import confirmed_by_cutting
 from harness.judge.curiosity import holders_wanted
 from harness.judge.detector import judge
@@ -29,17 +29,6 @@ from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
 
 __all__ = ["Progress", "RunOptions", "compared", "judge_recording", "run_scenarios"]
-
-
-_MOST_CUTS = 2
-_MOST_STEPS_TO_CUT = 96
-_STEPS_TO_WEIGH = 240
-_WEIGHING_S = 4.0
-"""Python's objects are weighed over so many steps, or as many as there is time for: lists grow by an eighth, and ever
-more rarely."""
-
-_CUTTING_UNASKED_S = 2.0
-"""Cutting is tried for the two largest findings, over so many steps; unasked only where it takes less than this."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,16 +94,7 @@ def run_scenarios(
                 for variant in scenario.variants:
                     progress.started(scenario.name, variant)
                     try:
-                        recording = record_variant(
-                            server,
-                            scenario,
-                            variant,
-                            plan=_plan(options),
-                            next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
-                            holders_wanted=holders_wanted,
-                            on_progress=progress.stepped,
-                        )
-                        recording = _escalated(server, scenario, variant, recording, options, progress)
+                        recording = _recorded(server, scenario, variant, options, progress)
                     except CaptureError as error:
                         errors.append(
                             Problem(target=f"{scenario.shown_path}::{variant}", message=str(error), help=error.help)
@@ -148,54 +128,31 @@ def run_scenarios(
     )
 
 
-def _escalated(
-    server: ForkServer,
-    scenario: ScenarioFile,
-    variant: Variant,
-    recording: Recording,
-    options: RunOptions,
-    progress: Progress,
+def _recorded(
+    server: ForkServer, scenario: ScenarioFile, variant: Variant, options: RunOptions, progress: Progress
 ) -> Recording:
-    """*recording* with the subjects that only a first judgement asks for; all of it is judged once more by the caller.
-
-    A leak that ended badly is left alone: it would end so again, and take its time for it.
-    """
-    if any(subject.ending.status != "ok" for subject in recording.subjects):
-        return recording
-    verdict = judge(recording, faults=options.faults)
-    if verdict.outcome != "leak":
-        return recording
-    plan, subjects = _plan(options), list(recording.subjects)
-    findings = diagnose(recording, verdict)
-    if any(finding.cause == "python_objects" for finding in findings):
-        weighing = msgspec.structs.replace(plan, steps=plan.steps or _steps_to_weigh(recording))
-        subjects.append(record_malloc(server, scenario, variant, plan=weighing, on_progress=progress.stepped))
-    wants_stacks = needs_native_stacks(findings) if options.native is None else options.native
-    if wants_stacks:
-        subjects.append(record_native(server, scenario, variant, plan=plan, on_progress=progress.stepped))
-    for order in cut_orders(recording, verdict)[:_MOST_CUTS]:
-        steps = _steps_to_cut(recording, options)
-        if steps:
-            its_plan = msgspec.structs.replace(plan, steps=steps)
-            cut = record_cut(server, scenario, variant, order=order, plan=its_plan, on_progress=progress.stepped)
-            subjects.append(cut)
-    return msgspec.structs.replace(recording, subjects=tuple(subjects))
-
-
-def _steps_to_weigh(recording: Recording) -> int:
-    plain = recording.subjects[0]
-    affordable = int(_WEIGHING_S / max(1e-6, plain.elapsed_ns / 1e9 / max(1, plain.steps)))
-    return max(DEFAULT.least_steps, min(_STEPS_TO_WEIGH, affordable))
-
-
-def _steps_to_cut(recording: Recording, options: RunOptions) -> int:
-    """How many measured steps the experiment takes; 0 where nobody wants it. Unasked, only where it takes little."""
-    ledger = recording.subject("ledger")
-    if options.confirm is False or ledger is None or not ledger.steps:
-        return 0
-    steps = max(DEFAULT.least_steps, min(ledger.steps - ledger.warmup_steps, _MOST_STEPS_TO_CUT))
-    takes_s = (steps + ledger.warmup_steps) * ledger.elapsed_ns / ledger.steps / 1e9
-    return steps if options.confirm or takes_s <= _CUTTING_UNASKED_S else 0
+    """The subjects that every variant has, then those that a first verdict asks for."""
+    plan = _plan(options)
+    recording = record_variant(
+        server,
+        scenario,
+        variant,
+        plan=plan,
+        next_stop=_StopRule(DEFAULT, timeout_s=options.timeout_s),
+        holders_wanted=holders_wanted,
+        on_progress=progress.stepped,
+    )
+    experiments = Experiments(
+        server,
+        scenario,
+        variant,
+        plan=plan,
+        native=options.native,
+        confirm=options.confirm,
+        faults=options.faults,
+        on_progress=progress.stepped,
+    )
+    return experiments.asked_by(recording)
 
 
 def judge_recording(
@@ -215,7 +172,13 @@ def judge_recording(
         )
         for finding in diagnose(recording, verdict)
     )
-    return assemble(recording, verdict, findings, path=path or recording.scenario.path)
+    return assemble(
+        recording,
+        verdict,
+        findings,
+        path=path or recording.scenario.path,
+        conservation=account_for(recording),
+    )
 
 
 def _plan(options: RunOptions) -> Plan:

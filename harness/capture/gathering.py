@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import ScopeOwner, SiteRecord
 from harness.model.environment import Environment
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
 from harness.model.recording import Ending, LedgerRecord, Role, ScenarioFacts, SubjectRecord
 from harness.model.series import Series
@@ -92,11 +93,14 @@ class Gathering:
         self._sites: dict[int, _SiteHistory] = {}
         self._held: HeldRecord | None = None
         self._native: NativeRecord | None = None
+        self._memory_map: MemoryMap | None = None
 
     def take(self, message: wire.Message) -> None:
         """Enter one message from the subject."""
         if isinstance(message, wire.Sample):
             self._take_sample(message)
+        elif isinstance(message, wire.Held | wire.Native | wire.Mapped):
+            self._take_once(message)
         elif isinstance(message, wire.SiteDefinition):
             self._sites[message.site] = _SiteHistory(message)
         elif isinstance(message, wire.LedgerState):
@@ -105,14 +109,18 @@ class Gathering:
             self._pid = message.pid
         elif isinstance(message, wire.Facts):
             self._facts, self.facts, self.environment = message, message.scenario, message.environment
-        elif isinstance(message, wire.Held):
-            self._held = message.record
-        elif isinstance(message, wire.Native):
-            self._native = message.record
         elif isinstance(message, wire.Over):
             self.over = message
         elif isinstance(message, wire.Broken):
             self.broken = message.detail
+
+    def _take_once(self, message: wire.Held | wire.Native | wire.Mapped) -> None:
+        if isinstance(message, wire.Held):
+            self._held = message.record
+        elif isinstance(message, wire.Native):
+            self._native = message.record
+        else:
+            self._memory_map = message.memory_map
 
     def _take_sample(self, sample: wire.Sample) -> None:
         if sample.step >= 0:
@@ -151,6 +159,7 @@ class Gathering:
             cut=self._cut,
             cuts=over.cuts if over else 0,
             native=self._native,
+            memory_map=self._memory_map,
             stdout=self.stdout.text(),
             stderr=without_our_frames(self.stderr.text()),
         )

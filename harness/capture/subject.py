@@ -20,6 +20,7 @@ import psutil
 from harness.capture import wire
 from harness.capture.fault_table import fault_of
 from harness.capture.held_signals import HELD, signals_held
+from harness.capture.memory_watch import MemoryWatch
 from harness.capture.module import LoadedScenario, check_that_it_ran, load
 from harness.capture.raised import ending_of
 from harness.capture.recorder import Recorder, working_instruments
@@ -132,6 +133,7 @@ class _Subject:
         self._peak: Any = None
         self._holders: Any = None
         self._cutter: Any = None
+        self._memory: MemoryWatch | None = None
         self._steps = 0
         self._scenario: LoadedScenario | None = None
 
@@ -160,7 +162,7 @@ class _Subject:
                 faults=(*self._faults, *(f for o in self._observers for f in o.faults())),
                 collector_enabled=gc.isenabled(),
                 frozen_growth=max(0, gc.get_freeze_count() - self._frozen),
-                trimmed_bytes=None,
+                trimmed_bytes=self._memory.trimmed_bytes if self._memory is not None else None,
                 cuts=self._cutter.cuts if self._cutter is not None else 0,
             )
         )
@@ -209,13 +211,15 @@ class _Subject:
             watchers=[o for o in self._observers if hasattr(o, "at_step")],
             peak=self._peak,
         )
+        if self._job.role == "plain":
+            self._memory = MemoryWatch.where_possible()
         recorder.begin()
         self._steps_until_told(recorder, scenario.step)
 
     def _steps_until_told(self, recorder: Recorder, step: Callable[[int], object]) -> None:
         told = wire.Go(until=self._job.first_stop)
         while self._steps < told.until:
-            recorder.run(self._counting(step), first=self._steps, until=told.until)
+            self._run_until(told.until, recorder, step)
             recorder.checkpoint()
             if self._job.watch_holders and self._holders is not None and not self._holders.has_measured:
                 self._holders.measure(self._steps)
@@ -223,8 +227,19 @@ class _Subject:
             answer = self._reader.next()
             assert isinstance(answer, wire.Go)
             told = answer
+        if self._memory is not None and self._steps:
+            memory_map = self._memory.finish(self._steps - 1)
+            if memory_map is not None:
+                self._send(wire.Mapped(memory_map=memory_map))
         if told.look_at is not None and self._holders is not None:
             self._send(wire.Held(record=self._holders.look(told.look_at, self._steps, self._counting(step))))
+
+    def _run_until(self, until: int, recorder: Recorder, step: Callable[[int], object]) -> None:
+        counted, warmup = self._counting(step), self._job.warmup
+        if self._memory is not None and not self._memory.has_begun and warmup <= until:
+            recorder.run(counted, first=self._steps, until=warmup)
+            self._memory.begin(warmup - 1)
+        recorder.run(counted, first=self._steps, until=until)
 
     def _follow_natively(self, step: Callable[[int], object]) -> None:
         """The warm-up first, so that what it leaves alive is no part of what memray sees."""
@@ -249,7 +264,11 @@ class _Subject:
 
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:
-            result = step(i)
+            if self._job.role == "repeated":
+                _seed_all(self._job.seed)
+                result = step(0)
+            else:
+                result = step(i)
             if i == 0:
                 check_that_it_ran(result, self._job.variant, self._job.path)
             if self._cutter is not None:
@@ -265,7 +284,7 @@ class _Subject:
             self._cutter.cut()
 
     def _start_ledger(self) -> Any:
-        if self._job.role in ("uncollected", "cut"):
+        if self._job.role in ("uncollected", "cut", "repeated"):
             return _light_ledger()
         if self._job.role != "ledger":
             return None
@@ -359,16 +378,20 @@ def _prepare(job: wire.Job) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR2, all_threads=True)  # the parent asks for it where a step hangs
-    random.seed(job.seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(job.seed % 2**32)
-    import torch
-
-    torch.manual_seed(job.seed)
+    _seed_all(job.seed)
     if job.memory_limit_bytes is not None:
         own = psutil.Process().memory_info().data
         limit = own + job.memory_limit_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _seed_all(seed: int) -> None:
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    import torch
+
+    torch.manual_seed(seed)
 
 
 if __name__ == "__main__":

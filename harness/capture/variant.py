@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -19,7 +20,7 @@ from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder
 from harness.model.recording import Ending, Recording, Role, ScenarioFacts, SubjectRecord, Variant
 
-__all__ = ["Curiosity", "NextStop", "Plan", "record_cut", "record_malloc", "record_variant"]
+__all__ = ["Curiosity", "NextStop", "Plan", "record_experiment", "record_variant"]
 
 NextStop = Callable[[SubjectRecord], int]
 """Asked at each checkpoint with the record so far: how many steps to have done in all; none more means stop."""
@@ -38,6 +39,7 @@ _DOING: dict[Role, str] = {
     "cut": "cutting the suspect",
     "malloc": "weighing Python objects",
     "native": "taking native stacks",
+    "repeated": "repeating one input",
 }
 
 
@@ -155,32 +157,21 @@ class _Asking:
         return wire.Go(until=0, look_at=wanted)
 
 
-def record_cut(
+def record_experiment(
     server: ForkServer,
     scenario: ScenarioFile,
     variant: Variant,
-    *,
-    order: CutOrder,
-    plan: Plan,
-    on_progress: Callable[[int, str], None],
-) -> SubjectRecord:
-    """One more subject, in which that edge is cut after each step; ``plan.steps`` must say how many."""
-    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "cut")
-    return _run_role(server, scenario, variant, "cut", plan, ask, on_progress, cut=order)[1]
-
-
-def record_malloc(
-    server: ForkServer,
-    scenario: ScenarioFile,
-    variant: Variant,
+    role: Literal["cut", "malloc", "repeated"],
     *,
     plan: Plan,
     on_progress: Callable[[int, str], None],
+    cut: CutOrder | None = None,
 ) -> SubjectRecord:
-    """One more subject, a fresh interpreter whose objects are all malloc'd; ``plan.steps`` must say how many."""
-    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), "malloc")
-    fresh = msgspec.structs.replace(plan, fresh_interpreter=True)
-    return _run_role(server, scenario, variant, "malloc", fresh, ask, on_progress)[1]
+    """One more subject, that a first verdict asks for; ``plan.steps`` must say how many. *cut* goes with that role."""
+    ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), role)
+    if role == "malloc":  # the interpreter reads PYTHONMALLOC when it starts
+        plan = msgspec.structs.replace(plan, fresh_interpreter=True)
+    return _run_role(server, scenario, variant, role, plan, ask, on_progress, cut=cut)[1]
 
 
 def _collector_matters(subjects: list[SubjectRecord]) -> bool:

@@ -15,6 +15,7 @@ from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence, Ending, FaultRecord, Role, ScenarioFacts, Variant
@@ -32,6 +33,7 @@ __all__ = [
     "Launched",
     "LedgerState",
     "LostError",
+    "Mapped",
     "Message",
     "Native",
     "Over",
@@ -160,6 +162,12 @@ class Native(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     record: NativeRecord
 
 
+class Mapped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Subject to parent, after the last step of a subject that ended well: its mappings at both ends of the steps."""
+
+    memory_map: MemoryMap
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Subject to parent: *steps* steps are done; may I go on? It waits for a :class:`Go`."""
 
@@ -217,6 +225,7 @@ Message = (
     | Go
     | Held
     | Native
+    | Mapped
     | Over
     | Broken
 )

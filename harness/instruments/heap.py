@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from typing import NamedTuple
 
 import psutil
 
-__all__ = ["Heap"]
+__all__ = ["Heap", "HeapDetails"]
 
 
 class _Mallinfo2(ctypes.Structure):
@@ -16,6 +17,14 @@ class _Mallinfo2(ctypes.Structure):
         *((name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")),
         *((name, ctypes.c_size_t) for name in ("uordblks", "fordblks", "keepcost")),
     )
+
+
+class HeapDetails(NamedTuple):
+    """Bytes in use, bytes free, and bytes of the large blocks that have a mapping of their own."""
+
+    in_use: int
+    free: int
+    large_blocks: int
 
 
 class Heap:
@@ -48,3 +57,13 @@ class Heap:
         into["heap.used"] = info.heap_used + info.mmap_used
         if self._mallinfo2 is not None:
             into["heap.free"] = int(self._mallinfo2().fordblks)
+
+    def details_absence(self) -> str | None:
+        """Where the C library does not tell what it holds free."""
+        return None if self._mallinfo2 is not None else "this C library has no mallinfo2"
+
+    def details(self) -> HeapDetails:
+        """All at one moment."""
+        assert self._mallinfo2 is not None
+        info = self._mallinfo2()
+        return HeapDetails(in_use=int(info.uordblks), free=int(info.fordblks), large_blocks=int(info.hblkhd))

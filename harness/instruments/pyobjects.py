@@ -13,6 +13,8 @@ __all__ = ["PythonBlocks", "PythonBytes"]
 _SIZE_CLASS = re.compile(rb"^ +\d+ +(\d+) +\d+ +(\d+) +\d+$", re.MULTILINE)
 """A line of the allocator's own statistics: class, size, pools, blocks in use, blocks free."""
 
+_ARENAS = re.compile(rb"^(\d+) arenas \* (\d+) bytes/arena", re.MULTILINE)
+
 
 class PythonBlocks:
     """Blocks that Python's allocators have handed out (``sys.getallocatedblocks``)."""
@@ -61,14 +63,29 @@ class PythonBytes:
         """Bytes; about 250 us."""
         into["python.bytes"] = self._bytes_in_use()
 
+    def arenas(self) -> tuple[int, int]:
+        """Bytes of all arenas, and what of them is in use; zeros where the allocator is off or does not tell."""
+        if self._print is None or not hasattr(self._libc, "open_memstream"):
+            return 0, 0
+        statistics = self._statistics()
+        arenas = _ARENAS.search(statistics)
+        return int(arenas[1]) * int(arenas[2]) if arenas else 0, _in_use(statistics)
+
     def _bytes_in_use(self) -> int:
+        return _in_use(self._statistics())
+
+    def _statistics(self) -> bytes:
         assert self._print is not None
         text, size = ctypes.c_void_p(), ctypes.c_size_t()
         stream = ctypes.c_void_p(self._libc.open_memstream(ctypes.byref(text), ctypes.byref(size)))
         if not stream:
-            return 0
+            return b""
         self._print(stream)
         self._libc.fclose(stream)
         statistics = ctypes.string_at(text.value or 0, size.value) if text else b""
         self._libc.free(text)
-        return sum(int(m[1]) * int(m[2]) for m in _SIZE_CLASS.finditer(statistics))
+        return statistics
+
+
+def _in_use(statistics: bytes) -> int:
+    return sum(int(m[1]) * int(m[2]) for m in _SIZE_CLASS.finditer(statistics))

@@ -88,6 +88,7 @@ class Evidence:
     plain: Assessment | None
     ledger: Assessment | None
     uncollected: Assessment | None
+    repeated: Assessment | None = None
     beside_tensors: Movement | None = None
     """The plain subject's heap less the tensors that the ledger counted in the same steps: both run the same program
     with the same seeds, so what only passes through tensors cancels."""
@@ -117,6 +118,7 @@ def assess_recording(recording: Recording, policy: Policy) -> Evidence:
         plain=plain,
         ledger=ledger,
         uncollected=of("uncollected"),
+        repeated=of("repeated"),
         beside_tensors=_beside_tensors(plain, ledger, policy),
     )
 

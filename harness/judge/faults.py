@@ -15,7 +15,7 @@ def split_faults(recording: Recording, *, faults: bool) -> tuple[tuple[FaultReco
     """
     seen: dict[tuple[str, str | None, int | None], FaultRecord] = {}
     for subject in recording.subjects:
-        for fault in subject.faults if subject.role != "native" else ():
+        for fault in subject.faults if subject.role not in ("native", "repeated") else ():
             key = (fault.fault, fault.path, fault.line)
             if key not in seen or (fault.raised and not seen[key].raised):
                 seen[key] = fault

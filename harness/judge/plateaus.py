@@ -27,7 +27,11 @@ def bounded_cache(evidence: Evidence, policy: Policy) -> LookAlike | None:
     filled = _filled(evidence, policy)
     if filled is None:
         return None
-    return LookAlike(look_alike="bounded_cache", bytes=int(filled.rise), evidence=stopped(filled))
+    return LookAlike(
+        look_alike="bounded_cache",
+        bytes=int(filled.rise),
+        evidence=stopped(filled) + _same_input(evidence, filled, policy),
+    )
 
 
 def shape_cache(evidence: Evidence, policy: Policy) -> LookAlike | None:
@@ -49,9 +53,18 @@ def shape_cache(evidence: Evidence, policy: Policy) -> LookAlike | None:
             look_alike="shape_cache",
             bytes=int(filled.rise),
             evidence=f"{title(filled.metric)} filled ever more slowly (the second half of the fill brought "
-            f"{share:.0%} of the first) and stopped at step {filled.last_rise}",
+            f"{share:.0%} of the first) and stopped at step {filled.last_rise}{_same_input(evidence, filled, policy)}",
         )
     return None
+
+
+def _same_input(evidence: Evidence, filled: Movement, policy: Policy) -> str:
+    """What the experiment showed in which every step had the same input; nothing where it did not stop the growth."""
+    repeated = evidence.repeated
+    moved = repeated.find(filled.metric) if repeated is not None and repeated.sound else None
+    if moved is None or moved.growth.trend != "flat" or moved.rise > policy.repeated_share * filled.rise:
+        return ""
+    return "; with the same input in every step nothing grew"
 
 
 def one_time_allocation(evidence: Evidence, policy: Policy) -> LookAlike | None:

@@ -162,6 +162,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     random_fill_share: float = 0.6
     """A fill whose second half brought at most this share of its first was one of random keys, not of equal steps."""
 
+    repeated_share: float = 0.1
+    """With the same input in every step, so little of a fill may come again for its inputs to have been its reason."""
+
     single_share: float = 0.8
     """A rise in one step that makes up so much of all is a single allocation, not a fill."""
 

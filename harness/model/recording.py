@@ -10,6 +10,7 @@ from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
 from harness.model.holding import CutOrder, HeldRecord
+from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
 from harness.model.peak import PeakComposition
 from harness.model.series import Series
@@ -32,12 +33,14 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected", "native", "cut", "malloc"]
+Role = Literal["plain", "ledger", "uncollected", "native", "cut", "malloc", "repeated"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
-``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``native`` ran under
-memray: nothing of it but its ``native`` record is evidence, since memray disturbs the rest; ``cut`` cuts one edge after
-every step, to see whether growth stops; ``malloc`` ran under PYTHONMALLOC=malloc, where the heap's figure sees every
-Python object to the byte."""
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary.
+
+The others are experiments, asked for by a first verdict, and no other evidence than for that: ``native`` ran under
+memray; ``cut`` cuts one edge after every step, to see whether growth stops; ``malloc`` ran under PYTHONMALLOC=malloc,
+where the heap shows every Python object to the byte; ``repeated`` has the same index and seeds in every step, to
+see whether growth needs new inputs."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +136,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     cut: CutOrder | None = None
     cuts: int = 0
     native: NativeRecord | None = None
+    memory_map: MemoryMap | None = None
     stdout: str = ""
     stderr: str = ""
 

@@ -19,6 +19,7 @@ __all__ = ["Fact", "brief", "finding_facts", "run_facts"]
 _MOST_TEXT = 1000
 _LONGEST_SENTENCE = 4096
 _MOST_FRAMES = 5
+_LEAST_SHARE_TOLD = 0.01
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +73,8 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
     peak = peak_words(run)
     if peak is not None:
         yield Fact(label="peak", text=peak, verbatim=_largest_part(run))
-    if run.conservation is not None:
-        yield Fact(label="account", text=_account(run.conservation))
+    if run.conservation is not None and run.outcome in ("leak", "inconclusive"):
+        yield Fact(label="memory", text=_account(run.conservation))
     yield from _ending(run)
     for note in run.notes:
         yield Fact(label="note", text=_sentence(note))
@@ -145,13 +146,27 @@ def _largest_part(run: RunReport) -> tuple[str, ...]:
     return (told, *([f"  {cut(source, 200)}"] if source else []))
 
 
-def _account(conservation: Conservation) -> str:
-    parts = sorted(conservation.parts.items(), key=lambda part: -abs(part[1]))
-    told = ", ".join(f"{escaped(name).replace('_', ' ')} {format_bytes(size)}" for name, size in parts if size)
-    children = f"; children {format_bytes(conservation.children_bytes)}" if conservation.children_bytes else ""
-    unexplained = f"unexplained {format_bytes(conservation.unexplained_bytes)}"
-    grew = f"Resident memory grew by {format_bytes(conservation.rss_growth_bytes)}"
-    return f"{grew}: {told + ', ' if told else ''}{unexplained}{children}."
+def _account(account: Conservation) -> str:
+    """The parts that matter, the largest first; then what is not in the sum, and what nobody accounts for."""
+    grew = account.rss_growth_bytes
+    largest = max((abs(size) for size in account.parts.values()), default=0)
+    least = max(_LEAST_SHARE_TOLD * max(abs(grew), largest), 1)
+    told = [
+        f"{escaped(name).replace('_', ' ')} {format_bytes(size)}"
+        for name, size in sorted(account.parts.items(), key=lambda part: -abs(part[1]))
+        if abs(size) >= least
+    ]
+    if abs(account.unexplained_bytes) >= least:
+        told.append(f"unexplained {format_bytes(account.unexplained_bytes)}")
+    if not told:
+        told.append("in no part that is worth telling")
+    sentence = f"Resident memory {'grew' if grew >= 0 else 'fell'} by {format_bytes(abs(grew))}: {', '.join(told)}"
+    if account.children_bytes:
+        sentence += f"; children {format_bytes(account.children_bytes)}"
+    for name, sizes in account.devices.items():
+        parts = ", ".join(f"{escaped(what)} {format_bytes(size)}" for what, size in sizes.items() if size)
+        sentence += f"; on {escaped(name)} {parts}" if parts else ""
+    return f"{sentence}."
 
 
 def _ending(run: RunReport) -> Iterator[Fact]:

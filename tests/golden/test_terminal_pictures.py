@@ -6,7 +6,7 @@ from harness.model.allocation import Frame
 from harness.model.expectation import Expectation
 from harness.model.peak import PeakPart
 from harness.model.recording import Ending
-from harness.model.report import Comparison, Problem, Throughput
+from harness.model.report import Comparison, Conservation, Problem, Throughput
 from harness.render.terminal import render
 from tests.report_builder import a_finding, a_leak, a_report, a_run
 
@@ -29,6 +29,18 @@ def test_a_leak_that_nobody_expected_is_told_in_full() -> None:
             peak_step=63,
             peak_by_role={"activation": 917504, "parameter": 65536, "other": 24},
             peak_parts=(peak,),
+            conservation=Conservation(
+                rss_growth_bytes=1003520,
+                parts={
+                    "tensors": 917504,
+                    "native_heap": 73728,
+                    "mapped": 4096,
+                    "allocator_free": 12288,
+                    "untouched": -16384,
+                },
+                unexplained_bytes=12288,
+                children_bytes=0,
+            ),
         )
     )
 
@@ -55,6 +67,8 @@ torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 ·
   peak        960.0 KiB on the CPU in step 63: activation 93 %, parameter 7 %, other under 1 %
               largest part: activation, 896.0 KiB, work/train.py:12 in step
                 x = torch.ones(64, 64)
+  memory      Resident memory grew by 980.0 KiB: tensors 896.0 KiB, native heap 72.0 KiB, untouched
+              -16.0 KiB, allocator free 12.0 KiB, unexplained 12.0 KiB.
   note        The dispatch ledger ran: other threads are unseen.
   next        harness run work/train.py --variant step --format json
 

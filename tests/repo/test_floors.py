@@ -15,6 +15,7 @@ FLOORS = (
     ("instruments", "ledger", "retainers", "stats"),
     ("expectations", "gradients", "scope"),
     ("assemble", "capture", "diagnose", "folder_swap", "gate", "judge", "render"),
+    ("experiments",),
     ("output", "pipeline"),
     ("cli", "inprocess", "integrations", "pytest_plugin"),
 )

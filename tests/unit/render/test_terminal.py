@@ -127,17 +127,35 @@ def test_more_findings_than_anybody_reads_are_counted() -> None:
     assert "and 3 more findings: --format json shows all of them" in shown
 
 
-def test_the_account_of_resident_memory_names_its_parts_largest_first_and_leaves_out_empty_ones() -> None:
+def test_the_account_of_resident_memory_names_its_parts_largest_first_and_leaves_out_small_ones() -> None:
     conservation = Conservation(
         rss_growth_bytes=1048576,
-        parts={"native_heap": 1024, "tensors": 1000000, "untouched": -2048, "shared": 0},
+        parts={"native_heap": 1024, "tensors": 1000000, "untouched": -20480, "shared": 0},
         unexplained_bytes=49600,
         children_bytes=0,
     )
 
     shown = " ".join(render(a_report(a_leak(conservation=conservation)), width=200).split())
 
-    expected = "grew by 1.0 MiB: tensors 976.6 KiB, untouched -2.0 KiB, native heap 1.0 KiB, unexplained 48.4 KiB."
+    assert (
+        "memory Resident memory grew by 1.0 MiB: tensors 976.6 KiB, untouched -20.0 KiB, unexplained 48.4 KiB." in shown
+    )
+
+
+def test_the_account_tells_what_lies_beside_the_sum() -> None:
+    conservation = Conservation(
+        rss_growth_bytes=-4096,
+        parts={"allocator_free": -4096},
+        unexplained_bytes=0,
+        children_bytes=2048,
+        devices={"cuda": {"allocated": 1024, "cached": 0, "outside": -1024}},
+    )
+
+    shown = " ".join(render(a_report(a_leak(conservation=conservation)), width=200).split())
+
+    expected = (
+        "fell by 4.0 KiB: allocator free -4.0 KiB; children 2.0 KiB; on cuda allocated 1.0 KiB, outside -1.0 KiB."
+    )
     assert expected in shown
 
 
