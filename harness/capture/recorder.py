@@ -10,7 +10,7 @@ from typing import Protocol
 from harness.capture.held_signals import signals_held
 from harness.capture.scope_owners import scope_owners
 from harness.capture.wire import LedgerState, Sample, SiteDefinition
-from harness.instruments import INSTRUMENTS, Instrument
+from harness.instruments import INSTRUMENTS, Instrument, TellsBeginnings
 from harness.instruments.settle import settle
 from harness.ledger.protocol import Ledger, Mark, SiteState
 from harness.model.peak import PeakComposition
@@ -74,6 +74,7 @@ class Recorder:
         peak: PeakObserver | None = None,
     ) -> None:
         self._instruments = instruments
+        self._beginnings = [i.begin_step for i in instruments if isinstance(i, TellsBeginnings)]
         self._sink = sink
         self._collect = collect
         self._ledger = ledger
@@ -113,6 +114,10 @@ class Recorder:
     def _begin_step(self, step: int) -> None:
         for watcher in self._watchers:
             watcher.at_step(step)
+        if self._beginnings:
+            with signals_held():
+                for begin in self._beginnings:  # last: it begins the time that is the program's
+                    begin()
 
     def checkpoint(self) -> None:
         """Tell what is not told sample by sample: peaks since the start, what was alive at the last step's, and who

@@ -4,11 +4,11 @@ from harness.instruments.accelerator import Accelerator
 from harness.instruments.children import Children
 from harness.instruments.heap import Heap
 from harness.instruments.process import ProcessMemory, UniqueMemory
-from harness.instruments.protocol import Instrument
+from harness.instruments.protocol import Instrument, TellsBeginnings
 from harness.instruments.pyobjects import PythonBlocks, PythonBytes
 from harness.instruments.resources import Resources
 
-__all__ = ["INSTRUMENTS", "Instrument"]
+__all__ = ["INSTRUMENTS", "Instrument", "TellsBeginnings"]
 
 INSTRUMENTS: tuple[type[Instrument], ...] = (
     ProcessMemory,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-__all__ = ["Instrument"]
+__all__ = ["Instrument", "TellsBeginnings"]
 
 
 class Instrument(Protocol):
@@ -28,3 +28,11 @@ class Instrument(Protocol):
 
     def read(self, into: dict[str, int]) -> None:
         """Add its present numbers to *into*; a number that cannot be had this time is left out."""
+
+
+@runtime_checkable
+class TellsBeginnings(Protocol):
+    """An instrument that tells what comes within steps from what comes between them."""
+
+    def begin_step(self) -> None:
+        """A step is about to run; costs next to nothing."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +23,7 @@ from harness.instruments.heap import Heap
 from harness.instruments.process import ProcessMemory, UniqueMemory
 from harness.instruments.protocol import Instrument
 from harness.instruments.pyobjects import PythonBlocks, PythonBytes
-from harness.instruments.resources import Resources
+from harness.instruments.resources import Resources, SharedFiles
 from harness.instruments.settle import settle
 from harness.model.metric import metric
 
@@ -198,3 +199,52 @@ def test_settling_without_collecting_leaves_cycles_alone() -> None:
         assert gc.collect() == 1
     finally:
         gc.enable()
+
+
+class SharedMemory:
+    """A shared-memory file system and a clock, both moved by hand."""
+
+    def __init__(self) -> None:
+        self.bytes = 1000
+        self.now = 0
+
+    def files(self) -> SharedFiles:
+        return SharedFiles(lambda: self.bytes, lambda: self.now)
+
+    def steps(self, files: SharedFiles, count: int, *, ours: int, others_a_ns: int) -> list[int]:
+        """*count* steps of 8 ns, each followed by 2 ns of readings; *ours* bytes come in each step."""
+        told = []
+        for _ in range(count):
+            files.begin_step()
+            self.bytes, self.now = self.bytes + ours + 8 * others_a_ns, self.now + 8
+            told.append(files.read())
+            self.bytes, self.now = self.bytes + 2 * others_a_ns, self.now + 2
+        return told
+
+
+def test_shared_memory_files_that_steps_leave_are_counted() -> None:
+    machine = SharedMemory()
+    files = machine.files()
+    files.read()
+
+    assert machine.steps(files, 4, ours=50, others_a_ns=0) == [1050, 1100, 1150, 1200]
+
+
+def test_what_others_write_at_all_times_is_not_the_steps() -> None:
+    machine = SharedMemory()
+    files = machine.files()
+    files.read()
+
+    told = machine.steps(files, 40, ours=0, others_a_ns=5)
+
+    assert told[10:] == [1000] * 30
+
+
+def test_ours_is_told_from_others_where_both_write() -> None:
+    machine = SharedMemory()
+    files = machine.files()
+    files.read()
+
+    told = machine.steps(files, 40, ours=50, others_a_ns=5)
+
+    assert [after - before for before, after in pairwise(told[10:])] == [50] * 29
