@@ -13,7 +13,7 @@ from harness.retainers.reach import Reach
 
 __all__ = ["Wanted", "ways_by_site"]
 
-_MOST_SAMPLED = 48
+_MOST_SAMPLED = 50
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
