@@ -41,9 +41,9 @@ def test_the_example_comes_out_as_it_is_shown(tmp_path: Path) -> None:
 
     shown = block_after("and run `harness run train.py`:").splitlines()
     # Growth, speed and steps are this machine's; the verdict, the cause, the place and the cure are not.
-    kept = re.compile(r"✗ train ·|  (cause|allocated|fix|next) |      .*outputs\.append|\d+ of \d+ as expected")
+    kept = re.compile(r"✗ train ·|  (cause|allocated|held by|fix|next) |      .*outputs\.append|\d+ of \d+ as expected")
     lines = [line for line in shown if kept.match(line)]
-    assert len(lines) == 8
+    assert len(lines) == 10
     assert [line for line in lines if line not in done.stdout.splitlines()] == []
     assert done.returncode == 1
 
