@@ -11,13 +11,16 @@ from __future__ import annotations
 import argparse
 import collections
 import multiprocessing
+import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+import psutil
 
 from harness.capture.scenario_file import ScenarioFile
 from harness.model.recording import Variant
@@ -25,7 +28,10 @@ from harness.model.report import RunReport
 from harness.pipeline import RunOptions, run_scenarios
 from tests.quality.clean_programs import CASES, ORDINARY, SCENARIOS, clean_programs
 
-__all__ = ["MOST_CALLED_LEAK", "CleanRun", "called_leak", "main", "run_clean", "summary", "tasks"]
+__all__ = ["MOST_CALLED_LEAK", "CleanRun", "called_leak", "in_workers", "main", "run_clean", "summary", "tasks"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 MOST_CALLED_LEAK = 1 / 1000
 _AT_ONCE = 2
@@ -161,20 +167,36 @@ def _read(results: Path | None) -> list[CleanRun]:
 
 
 def _all(work: Iterator[Task]) -> Iterator[CleanRun]:
-    """Results as they come, two tasks at a time."""
-    pool = ProcessPoolExecutor(_AT_ONCE, mp_context=multiprocessing.get_context("spawn"))
-    running: set[Future[list[CleanRun]]] = set()
+    """Results as they come, two tasks at a time. An interruption ends the workers in the midst of theirs, and their
+    measured processes with them."""
+    yield from in_workers(run_clean, work)
+
+
+def in_workers(run: Callable[[T], list[R]], work: Iterator[T]) -> Iterator[R]:
+    """What *run* gives for each of *work*, in worker processes that leave an interruption to this one."""
+    pool = ProcessPoolExecutor(
+        _AT_ONCE, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interruptions_to_the_parent
+    )
+    running: set[Future[list[R]]] = set()
     try:
         for task in work:
-            running.add(pool.submit(run_clean, task))
+            running.add(pool.submit(run, task))
             if len(running) > _AT_ONCE:
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
                 for one in finished:
                     yield from one.result()
         for one in running:
             yield from one.result()
+    except BaseException:
+        for worker in psutil.Process().children():
+            worker.terminate()  # each has a server of its own, which ends what it measures when it is alone
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interruptions_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.quality.clean_programs import CASES, ORDINARY, SCENARIOS, clean_programs
-from tests.quality.clean_runs import CleanRun, summary, tasks
+from tests.quality.clean_runs import CleanRun, in_workers, summary, tasks
 from tests.quality.labels import read_label
 
 
@@ -94,3 +97,34 @@ def test_no_two_clean_programs_have_the_same_name() -> None:
     names = [(p.name, p.variants) for p in clean_programs([str(ORDINARY), str(SCENARIOS), str(CASES)])]
 
     assert len(names) == len(set(names))
+
+
+def twice(number: int) -> list[int]:
+    """A task: pickled by its name, so it stands at the top."""
+    return [2 * number]
+
+
+def for_ever(number: int) -> list[int]:
+    """A task that only an end of its process ends."""
+    while True:
+        signal.pause()
+
+
+@pytest.mark.slow
+def test_workers_give_all_that_they_are_asked_for() -> None:
+    assert sorted(in_workers(twice, iter([1, 2, 3]))) == [2, 4, 6]
+
+
+@pytest.mark.slow
+def test_an_interruption_ends_the_workers_in_the_midst_of_their_work() -> None:
+    before = {child.pid for child in psutil.Process().children()}
+
+    def work() -> Iterator[int]:
+        yield from (1, 2)
+        raise KeyboardInterrupt  # as it comes while the parent waits
+
+    with pytest.raises(KeyboardInterrupt):
+        list(in_workers(for_ever, work()))
+
+    left = {child.pid for child in psutil.Process().children() if "resource_tracker" not in " ".join(child.cmdline())}
+    assert left - before == set()
