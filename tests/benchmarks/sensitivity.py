@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from harness.capture.discover import discover
+from harness.cli.progress import SilentProgress
 from harness.judge.policy import DEFAULT
-from harness.model.recording import Variant
 from harness.model.report import RunReport
 from harness.pipeline import RunOptions, run_scenarios
 
@@ -81,25 +81,6 @@ class SmallLeak(msgspec.Struct, frozen=True, kw_only=True):
     looks: tuple[int, ...]
 
 
-class _Silent:
-    """Nobody watches: the table is printed at the end."""
-
-    def begin(self, total: int) -> None:
-        pass
-
-    def started(self, scenario: str, variant: Variant) -> None:
-        pass
-
-    def stepped(self, steps: int, doing: str) -> None:
-        pass
-
-    def finished(self, run: RunReport) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
-
-
 def line_named(run: RunReport) -> bool:
     """Some finding's frames have the line that allocates."""
     return any("torch.zeros(256)" in (f.source or "") for finding in run.findings for f in finding.allocated_at)
@@ -147,7 +128,7 @@ def _run(source: str, steps: int, seed: int) -> RunReport:
         path.write_text(source)
         found, _ = discover([str(path)])
         options = RunOptions(steps=steps - DEFAULT.warmup_steps, seed=seed)
-        report = run_scenarios(found, options=options, progress=_Silent())
+        report = run_scenarios(found, options=options, progress=SilentProgress())
     return report.runs[0]
 
 

@@ -23,6 +23,7 @@ import msgspec
 import psutil
 
 from harness.capture.scenario_file import ScenarioFile
+from harness.cli.progress import SilentProgress
 from harness.model.recording import Variant
 from harness.model.report import RunReport
 from harness.pipeline import RunOptions, run_scenarios
@@ -51,25 +52,6 @@ class CleanRun(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-class _Silent:
-    """Nobody watches: two processes would talk at once."""
-
-    def begin(self, total: int) -> None:
-        pass
-
-    def started(self, scenario: str, variant: Variant) -> None:
-        pass
-
-    def stepped(self, steps: int, doing: str) -> None:
-        pass
-
-    def finished(self, run: RunReport) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
-
-
 Task = tuple[int, tuple[ScenarioFile, ...]]
 
 
@@ -88,7 +70,7 @@ def tasks(programs: Sequence[ScenarioFile], runs: int, *, done: Iterable[CleanRu
 def run_clean(task: Task) -> list[CleanRun]:
     """Run the task's programs, each to a verdict."""
     seed, programs = task
-    report = run_scenarios(programs, options=RunOptions(seed=seed), progress=_Silent())
+    report = run_scenarios(programs, options=RunOptions(seed=seed), progress=SilentProgress())
     failed = [CleanRun(scenario=error.target, variant="step", seed=seed, outcome="error", steps=0, elapsed_s=0.0,
                        reasons=(error.message,)) for error in report.errors]  # fmt: skip
     return failed + [
