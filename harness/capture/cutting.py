@@ -48,7 +48,7 @@ class Cutter:
         if container is None or self._size is None or len(container) <= self._size:
             return
         self.cuts += 1
-        if isinstance(container, list):
+        if isinstance(container, (list, bytearray)):
             del container[self._size :]
         elif isinstance(container, deque):
             while len(container) > self._size:
@@ -59,6 +59,8 @@ class Cutter:
         elif isinstance(container, set):
             for one in [one for one in container if id(one) not in self._elements]:
                 container.discard(one)
+        else:
+            self.cuts -= 1
 
     def _detach(self) -> None:
         """Put the tensor without its graph where the tensor was."""

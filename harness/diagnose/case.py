@@ -87,6 +87,8 @@ class Case:
         assert self.held is not None
         if self.path is not None and self.path.root.startswith("atexit"):
             return "atexit callbacks"
+        if self.path is not None and self.path.root == "sys.modules":
+            return "modules"
         counted = {"fds": "open descriptors", "threads": "threads"}.get(self.suspect.metric)
         if counted is not None:
             grown = self.container is not None and bool(self.container.grown_at)
@@ -170,6 +172,8 @@ def holder_name(path: HolderPath) -> str:
     assert path.suspect is not None
     if path.root.startswith("atexit"):
         return "atexit"
+    if path.root == "sys.modules":
+        return path.root
     names = [
         link.name for link in path.links[: path.suspect + 1] if not link.name.startswith(("[", "_modules", "_par"))
     ]

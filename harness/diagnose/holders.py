@@ -29,6 +29,11 @@ _SHARED = ("shm.bytes", "rss.shared")
 _LEAST_SHARE_OF_COUNT = 0.3
 """A container that holds what is counted gains about one element for each; two in some programs."""
 
+_PLAIN_DATA = ("int", "float", "str", "bool", "NoneType", "bytes", "complex", "tuple", "list", "dict", "set", "byte",
+               "character", "ReferenceType", "weakref.ReferenceType", "weakref.KeyedRef")  # fmt: skip
+_LEAST_OPAQUE = 0.1
+"""Objects a step: a buffer or a handle may have any number of bytes behind it."""
+
 _LEAST_SHARE_OF_BYTES = 0.02
 """Of the growth: an element's size is guessed, and what C code hangs on it cannot be seen at all."""
 
@@ -59,7 +64,7 @@ def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> Gr
         if compiled is not None:
             return compiled
         least = _LEAST_SHARE_OF_BYTES * suspect.growth.per_step
-        large = [c for c in free if c.bytes_per_step >= least or c.element_tensors]
+        large = [c for c in free if c.bytes_per_step >= least or c.element_tensors or _is_opaque(c)]
         return next((c for c in large if _is_users(c.path)), next(iter(large), None))
     return None
 
@@ -90,6 +95,11 @@ def _graph(held: HeldRecord, verdict: Verdict) -> HolderPath | None:
     """What holds most autograd nodes, where their number grows."""
     growth = verdict.growth.get("graph.nodes")
     return held.graphs[0] if held.graphs and growth is not None and growth.trend == "growing" else None
+
+
+def _is_opaque(container: GrownContainer) -> bool:
+    """Whether its elements may have memory that cannot be seen from Python: not so for plain data."""
+    return bool(container.element) and container.element not in _PLAIN_DATA and container.per_step >= _LEAST_OPAQUE
 
 
 def compiled_container(held: HeldRecord) -> GrownContainer | None:

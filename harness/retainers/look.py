@@ -18,6 +18,7 @@ from harness.retainers.roots import gather_roots
 from harness.retainers.safely import own, qualified
 from harness.retainers.survivors import Wanted, ways_by_site
 from harness.retainers.traits import trait_of
+from harness.retainers.values import grown_values, value_sizes
 from harness.retainers.watching import RunSteps, Watched, names_bound, with_lines
 
 __all__ = ["Look", "Wanted"]
@@ -38,6 +39,7 @@ class Look:
         self._key_of = key_of
         self._before: Any = None
         self._registries: dict[str, int] = {}
+        self._values: dict[tuple[str, str], int] = {}
         self._measured_at = 0
 
     @property
@@ -50,6 +52,7 @@ class Look:
         roots = gather_roots(self._is_users)
         self._before = heap_walk.measure(roots.phases, roots.skipped)
         self._registries = read_registries()
+        self._values = value_sizes(roots.flat)
         self._measured_at = step
 
     def look(self, survivors: Sequence[Wanted], *, step: int, run_steps: RunSteps | None) -> HeldRecord:
@@ -84,12 +87,13 @@ class Look:
         sites, unheld = ways_by_site(survivors, found, paths)
         groups = grown_groups(grown, paths, steps=steps)
         graphs = _graph_paths(found, paths)
+        values = tuple(grown_values(self._values, roots.flat, steps=steps, least=max(64, steps)))
         record = HeldRecord(
             steps=steps,
             objects=len(walk),
             sites=sites,
             unheld=unheld,
-            containers=tuple(group.told for group in groups),
+            containers=(*(group.told for group in groups), *values),
             types=tuple(GrownType(name=qualified(kind), then=then, now=now) for kind, then, now in _most(grown_types)),
             nodes=found.graph.bytes_by_node(),
             graphs=graphs,
@@ -98,7 +102,7 @@ class Look:
         )
         watched = Watched(
             groups=groups,
-            names=names_bound([*sites.values(), graphs], found.roots),
+            names=names_bound([*sites.values(), graphs], values, found.roots),
             gradients=paths.with_gradients,
         )
         found.close()

@@ -270,6 +270,21 @@ def _attribute_edge(parent: Any, child: Any, used: int) -> Edge | None:
     return None
 
 
+def _of_c_types(chain: Sequence[Any], at: int, open_keys: set[int]) -> Edge | None:
+    """asyncio's futures and tasks, built-in methods and contexts, which have no attributes to ask."""
+    parent, child = chain[at], chain[at + 1]
+    if trait_of(parent) == "task":
+        return Edge("coroutine" if is_a(child, types.CoroutineType) else "callbacks" if is_a(child, list) else "result")
+    if type(parent) is types.BuiltinFunctionType:
+        return Edge("__self__")
+    if named(type(parent)) in ("Context", "hamt") or named(type(parent)).startswith("hamt_"):
+        used = 1
+        while at + used + 1 < len(chain) and named(type(chain[at + used])).startswith("hamt"):
+            used += 1
+        return Edge("a value", used=used)
+    return None
+
+
 def _of_tensor(chain: Sequence[Any], at: int, open_keys: set[int]) -> Edge | None:
     parent, child = chain[at], chain[at + 1]
     if trait_of(parent) != "tensor":
@@ -289,6 +304,7 @@ NAMERS = (
     _of_class,
     _of_cache,
     _of_weak_reference,
+    _of_c_types,
     _of_instance,
     _of_tensor,
 )

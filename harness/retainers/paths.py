@@ -27,6 +27,7 @@ _MIDST = Root(kind="library", text="...", thing=None)
 
 _MOST_GROUPS = 3
 _NO_BOUND = -1
+_LEAST_MODULES = 8
 
 
 _Way = tuple[Root, list[Link], list[int], dict[int, int]]
@@ -232,7 +233,7 @@ def grouped(paths: Iterable[HolderPath]) -> tuple[HolderPath, ...]:
         key = (path.root, *(link.name for link in path.links))
         known = groups.get(key)
         groups[key] = path if known is None else _sum(known, path)
-    ordered = sorted(groups.values(), key=lambda p: (-p.storages, len(p.links)))
+    ordered = _of_many_modules(sorted(groups.values(), key=lambda p: (-p.storages, len(p.links))))
     shared = _shared_links(ordered)
     return tuple(
         path
@@ -240,6 +241,25 @@ def grouped(paths: Iterable[HolderPath]) -> tuple[HolderPath, ...]:
         else msgspec.structs.replace(path, suspect=min(shared, len(path.links)) - 1)
         for path in ordered[:_MOST_GROUPS]
     )
+
+
+def _of_many_modules(paths: list[HolderPath]) -> list[HolderPath]:
+    """Modules of ever new names that hold the same are what grows: they are in sys.modules."""
+    alike: dict[tuple[str, ...], list[HolderPath]] = {}
+    for path in paths:
+        if path.root_kind in ("library", "module") and path.root.startswith("module "):
+            alike.setdefault(tuple(link.name for link in path.links), []).append(path)
+    many = max(alike.values(), key=len, default=[])
+    if len({path.root for path in many}) < _LEAST_MODULES:
+        return paths
+    together = many[0]
+    for path in many[1:]:
+        together = _sum(together, path)
+    module = Link(text="[*]: module", name="[*]", kind="module")
+    told = msgspec.structs.replace(
+        together, root="sys.modules", root_kind="interpreter", links=(module, *together.links), suspect=0
+    )
+    return [told, *(path for path in paths if path not in many)]
 
 
 def _sum(one: HolderPath, other: HolderPath) -> HolderPath:

@@ -15,6 +15,25 @@ from harness.retainers.unreached import enter_unreached
 __all__ = ["Reach"]
 
 _MOST_ROUNDS = 3
+_PARTS = {
+    "torch.sparse_coo": ("_indices", "_values"),
+    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
+    "torch.sparse_bsc": ("ccol_indices", "row_indices", "values"),
+}
+
+
+def keys_under(tensor: Any, key_of: Callable[[Any], int]) -> tuple[int, ...]:
+    """The ledger's keys of the storages under *tensor*: several under a sparse one, none under one without memory."""
+    import torch
+
+    layout_of: Any = vars(torch._C.TensorBase)["layout"].__get__
+    parts = _PARTS.get(str(layout_of(tensor)))
+    if parts is None:
+        return (key_of(tensor),)
+    with torch._C.DisableTorchFunctionSubclass():
+        return tuple(key_of(getattr(torch.Tensor, part)(tensor)) for part in parts)
 
 
 class Reach:
@@ -58,9 +77,9 @@ class Reach:
                 continue
             self._seen.add(id(tensor))
             try:
-                key = self._key_of(tensor)
-                if key in self._wanted:
-                    self.tensors.setdefault(key, []).append(tensor)
+                for key in keys_under(tensor, self._key_of):
+                    if key in self._wanted:
+                        self.tensors.setdefault(key, []).append(tensor)
                 if is_leaf(tensor):
                     gradient = grad_of(tensor)
                     if gradient is not None and gradient not in self.walk:

@@ -52,6 +52,7 @@ REGISTRIES: dict[str, Callable[[], int]] = {
     "linecache entries": _linecache,
     "open descriptors": _descriptors,
     "threads": threading.active_count,
+    "modules": lambda: len(sys.modules),
 }
 """What is counted, and how. Reading imports nothing: a library that was not loaded counts nothing."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.model.allocation import Frame
-from harness.model.holding import HeldRecord, HolderPath
+from harness.model.holding import GrownContainer, HeldRecord, HolderPath
 from harness.retainers.containers import Group
 from harness.retainers.graph import tensor_getters
 from harness.retainers.growing_lines import State, lines_where, size_watch
@@ -38,8 +38,11 @@ class Watched(msgspec.Struct, kw_only=True):
     gradients: list[Any]
 
 
-def names_bound(ways: Iterable[Sequence[HolderPath]], roots: list[Root]) -> dict[str, dict[str, Any]]:
-    """The names that paths without a growing container begin with, and the modules' namespaces that they are in."""
+def names_bound(
+    ways: Iterable[Sequence[HolderPath]], values: Iterable[GrownContainer], roots: list[Root]
+) -> dict[str, dict[str, Any]]:
+    """The names that paths without a growing container begin with, those of growing texts, and the modules' namespaces
+    that they are in."""
     modules = {root.text: root.thing for root in roots if root.kind == "module"}
     found: dict[str, dict[str, Any]] = {}
     for way in ways:
@@ -48,6 +51,8 @@ def names_bound(ways: Iterable[Sequence[HolderPath]], roots: list[Root]) -> dict
             continue
         if path.links[0].cut is not None:
             found[str(path.links[0].cut.name)] = modules[path.root]
+    for value in values:
+        found[value.path.links[0].name] = modules[value.path.root]
     return found
 
 
@@ -69,9 +74,12 @@ def with_lines(
     most_steps = max(4, min(_MOST_STEPS, int(4 / max(slowest, 0.02))))
     lines = lines_where(states, lambda is_done: run_steps(is_done, most_steps), is_users, most_s=_MOST_S)
     at = {id(group): lines[k] for k, group in enumerate(groups)}
-    told = tuple(
-        msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))
-        for group in watched.groups
+    told = (
+        tuple(
+            msgspec.structs.replace(group.told, grown_at=_credible(group, at.get(id(group), ()), is_users))
+            for group in watched.groups
+        )
+        + record.containers[len(watched.groups) :]
     )
     named = (*watched.names, *counts, *(("grad",) if gradients else ()))
     bound = {name: lines[len(groups) + k] for k, name in enumerate(named) if lines[len(groups) + k]}

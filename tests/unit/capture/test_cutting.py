@@ -31,6 +31,7 @@ def a_cutter(*names: str | int, is_binding: bool = False) -> Cutter:
     ("container", "add"),
     [
         ([1, 2], lambda c, x: c.append(x)),
+        (bytearray(b"ab"), lambda c, x: c.append(x)),
         (collections.deque([1, 2]), lambda c, x: c.append(x)),
         ({1: 1, 2: 2}, lambda c, x: c.__setitem__(x, x)),
         (collections.OrderedDict({1: 1, 2: 2}), lambda c, x: c.__setitem__(x, x)),

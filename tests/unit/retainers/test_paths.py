@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from harness.model.holding import HeldRecord, HolderPath
+from harness.model.holding import HeldRecord, HolderPath, Link
 from harness.retainers import heap_walk, roots
 from harness.retainers.look import Look
+from harness.retainers.paths import grouped
 from harness.retainers.survivors import Wanted
 
 NUMBER = torch.ones(1)
@@ -209,6 +210,36 @@ def test_growth_enters_at_the_container_that_gains_elements(program: Program) ->
     (container,) = record.containers
     assert container.path.text == "module train > writer: Writer > tags: dict > ['loss']"
     assert (container.size_then, container.size_now, container.element) == (0, 5, "tuple")
+
+
+def test_a_text_that_gets_longer_is_told_by_its_name(program: Program) -> None:
+    program.run("import torch\nlog = 'x' * 100\nname = 'still'")
+    program.measure()
+    program.run("log = log + 'y' * 900")
+
+    (grown,) = program.look(key_of(NUMBER)).containers
+
+    assert grown.path.text == "module train > log: str"
+    assert (grown.size_then, grown.size_now, grown.element) == (100, 1000, "character")
+
+
+def test_modules_of_ever_new_names_are_told_as_sys_modules() -> None:
+    table = Link(text="table", name="table", kind="torch.Tensor", trait="tensor")
+    paths = [
+        HolderPath(root=f"module made_{k}", root_kind="library", links=(table,), storages=1, bytes=12) for k in range(9)
+    ]
+
+    (together,) = grouped(paths)
+
+    assert together.text == "sys.modules > [*]: module > table"
+    assert (together.suspect, together.storages, together.bytes) == (0, 9, 108)
+
+
+def test_the_storages_under_a_sparse_tensor_lead_to_it(program: Program) -> None:
+    program.run("import torch\nkept = [torch.eye(9).to_sparse()]")
+    module: Any = program.module
+
+    assert program.path(key_of(module.kept[0]._values())).text == "module train > kept: list > [*]"
 
 
 def test_keys_that_differ_from_step_to_step_are_left_open(program: Program) -> None:
