@@ -467,10 +467,11 @@ def test_our_own_references_and_the_test_runners_never_show(program: Program) ->
 
 
 def test_what_a_scope_of_ours_owns_is_told_as_owned_and_no_more(program: Program) -> None:
+    from harness.ledger import start_ledger
     from harness.scope import ResourceScope
 
     module: Any = program.module
-    with ResourceScope("model") as module.model:
+    with start_ledger(source="dispatch"), ResourceScope("model") as module.model:
         tensor = torch.ones(3)
         key = key_of(tensor)
         module.model.own(tensor)
