@@ -94,7 +94,17 @@ def the_finding(source: str, folder: Path, **options: object) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize(("source", "expected"), PROGRAMS.values(), ids=PROGRAMS.keys())
+OFTEN = ("a list in an attribute", "a total that keeps its graph", "a surplus reference")
+"""In each run of the tests; the others with the slow ones: each takes some seconds."""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param(*program, id=name, marks=() if name in OFTEN else pytest.mark.slow)
+        for name, program in PROGRAMS.items()
+    ],
+)
 def test_a_leak_is_told_with_its_cause_its_holder_and_its_line(
     source: str, expected: dict[str, str], tmp_path: Path
 ) -> None:
@@ -113,6 +123,7 @@ def test_cutting_the_holder_confirms_it(tmp_path: Path) -> None:
     assert the_finding(source, tmp_path, confirm=True).confirmed_by_cutting is True
 
 
+@pytest.mark.slow
 def test_objects_are_weighed_to_the_byte(tmp_path: Path) -> None:
     source = """
     kept = []
