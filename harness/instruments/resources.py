@@ -17,8 +17,9 @@ class SharedFiles:
 
     A file whose maker has gone still takes memory, and that is the leak one looks for; so no process can be asked for
     it. But other programs fill the same file system, and they do so between our steps as well: what it grows by there,
-    reckoned up for the time that the steps took, is taken off what it grew by within them. *used* tells its bytes, or
-    raises OSError; *clock* the time in nanoseconds.
+    reckoned up for all the time, is taken off. (What it shrinks by between steps is the program's own: a loader's
+    workers let go of batches when they come to it.) *used* tells its bytes, or raises OSError; *clock* the time in
+    nanoseconds.
     """
 
     def __init__(self, used: Callable[[], int], clock: Callable[[], int] = time.perf_counter_ns) -> None:
@@ -45,8 +46,10 @@ class SharedFiles:
         grown, took_ns = self._since()
         self._within += grown
         self._within_ns += took_ns
-        others = self._between * self._within_ns / self._between_ns if self._between_ns else 0
-        return max(0, round(self._start + self._within - others))
+        others = 0.0
+        if self._between > 0 and self._between_ns:
+            others = self._between * (self._within_ns + self._between_ns) / self._between_ns
+        return max(0, round(self._start + self._within + self._between - others))
 
     def _since(self) -> tuple[int, int]:
         level, at = self._used(), self._clock()

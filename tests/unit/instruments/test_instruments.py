@@ -248,3 +248,18 @@ def test_ours_is_told_from_others_where_both_write() -> None:
     told = machine.steps(files, 40, ours=50, others_a_ns=5)
 
     assert [after - before for before, after in pairwise(told[10:])] == [50] * 29
+
+
+def test_files_that_go_between_the_steps_that_made_them_are_gone() -> None:
+    machine = SharedMemory()
+    files = machine.files()
+    files.read()
+
+    told = []
+    for _ in range(20):
+        files.begin_step()
+        machine.bytes, machine.now = machine.bytes + 70, machine.now + 8
+        told.append(files.read())
+        machine.bytes, machine.now = machine.bytes - 70, machine.now + 2
+
+    assert told == [1070] * 20
