@@ -261,6 +261,8 @@ def shared(evidence: Evidence, policy: Policy) -> Iterable[Opinion]:
             yield Claim(movement=movement, reasons=(grew(movement), f"{title(kin)} grew as well"))
         elif agrees(second, movement, policy) and (metric == "shm.bytes" or _objects_grow(main)):
             yield Claim(movement=movement, reasons=(grew(movement), "a second run of the program did the same"))
+        elif metric == "shm.bytes" and second is not None and not second.grows:
+            continue  # the program ran again and it did not grow: it was another's
         else:
             yield Doubt(movement=movement, reason=f"{grew(movement)}, and {_not_shared(metric)}")
         return
