@@ -96,6 +96,7 @@ def test_tensors_that_nobody_ever_touched_are_accounted_for(tmp_path: Path) -> N
     assert within_bound(account)
 
 
+@pytest.mark.slow
 def test_memory_that_is_mapped_past_every_allocator_is_unexplained(tmp_path: Path) -> None:
     account, _ = run(tmp_path, MAPPED_BY_NOBODY, steps=100)
 
@@ -103,6 +104,7 @@ def test_memory_that_is_mapped_past_every_allocator_is_unexplained(tmp_path: Pat
     assert not within_bound(account)
 
 
+@pytest.mark.slow
 def test_the_stacks_of_threads_are_a_part(tmp_path: Path) -> None:
     account, _ = run(tmp_path, THREADS, steps=100)
 
