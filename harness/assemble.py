@@ -7,6 +7,7 @@ import statistics
 import msgspec
 
 from harness.expectations import as_expected
+from harness.model.gradients import GradientTable
 from harness.model.recording import Ending, Recording, SubjectRecord
 from harness.model.report import Conservation, Curve, Finding, RunReport, SubjectId, Throughput
 from harness.model.series import Series
@@ -47,12 +48,13 @@ def assemble(
         steps=counted.steps,
         warmup_steps=verdict.warmup_steps,
         elapsed_s=sum(s.elapsed_ns for s in recording.subjects) / 1e9,
-        throughput=_throughput(counted, verdict.warmup_steps, scenario.items_per_step),
+        throughput=_throughput(counted, ledger, verdict.warmup_steps, scenario.items_per_step),
         peak_bytes=followed.peak_bytes if followed is not None else {},
         peak_step=peak.step if peak is not None else None,
         peak_by_role=peak.by_role if peak is not None else {},
         peak_parts=peak.parts if peak is not None else (),
         allocations_per_step=_allocations(ledger, verdict.warmup_steps),
+        gradients=_gradients(recording),
         growth=verdict.growth,
         findings=findings,
         look_alikes=verdict.look_alikes,
@@ -78,19 +80,52 @@ def _ending(recording: Recording) -> Ending:
     return recording.subjects[0].ending
 
 
-def _throughput(subject: SubjectRecord, warmup: int, items_per_step: int | None) -> Throughput | None:
+def _throughput(
+    subject: SubjectRecord, ledger: SubjectRecord | None, warmup: int, items_per_step: int | None
+) -> Throughput | None:
     times = subject.step_ns.since(warmup).values or subject.step_ns.values
     median_ns = statistics.median(times) if times else 0
     if median_ns <= 0:
         return None
+    fast, _, slow = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else (median_ns,) * 3
     per_s = 1e9 / median_ns
-    return Throughput(steps_per_s=per_s, items_per_s=per_s * items_per_step if items_per_step else None)
+    throughput = Throughput(steps_per_s=per_s, low=median_ns / max(slow, 1), high=median_ns / max(fast, 1))
+    if not items_per_step:
+        return throughput
+    allocations, transient = _allocations(ledger, warmup), _transient_bytes(ledger, warmup)
+    return msgspec.structs.replace(
+        throughput,
+        items_per_s=per_s * items_per_step,
+        bytes_per_item=transient / items_per_step if transient is not None else None,
+        allocations_per_item=allocations / items_per_step if allocations is not None else None,
+    )
+
+
+def _transient_bytes(ledger: SubjectRecord | None, warmup: int) -> float | None:
+    """What a step needs at its peak beside what was alive before it, the median over the measured steps."""
+    peaks = ledger.find("peak.tensors") if ledger is not None else None
+    alive = ledger.find("leak.bytes") if ledger is not None else None
+    if peaks is None or alive is None:
+        return None
+    before = dict(zip(alive.steps, alive.values, strict=True))
+    measured = peaks.since(warmup)
+    found = [
+        peak - before[step - 1]
+        for step, peak in zip(measured.steps, measured.values, strict=True)
+        if step - 1 in before
+    ]
+    return statistics.median(found) if found else None
 
 
 def _allocations(ledger: SubjectRecord | None, warmup: int) -> float | None:
     series = ledger.find("allocations.step") if ledger is not None else None
     values = series.since(warmup).values if series is not None else ()
     return statistics.median(values) if values else None
+
+
+def _gradients(recording: Recording) -> GradientTable | None:
+    subject = recording.subject("gradients")
+    return subject.gradients if subject is not None else None
 
 
 def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:

@@ -44,8 +44,12 @@ def _ratio_holds(expected: Expectation, comparison: Comparison | None) -> bool:
 
 def compare(step: RunReport, fixed: RunReport) -> Comparison:
     """The two halves of one scenario: throughput as fixed/step, peak and allocations as step/fixed."""
+    ratio = _quotient(_speed(fixed), _speed(step))
+    low, high = _spread(step, fixed)
     return Comparison(
-        throughput_ratio=_quotient(_speed(fixed), _speed(step)),
+        throughput_ratio=ratio,
+        throughput_low=ratio * low if ratio is not None else None,
+        throughput_high=ratio * high if ratio is not None else None,
         peak_ratio=_quotient(sum(step.peak_bytes.values()), sum(fixed.peak_bytes.values())),
         allocation_ratio=_quotient(step.allocations_per_step, fixed.allocations_per_step),
     )
@@ -53,6 +57,13 @@ def compare(step: RunReport, fixed: RunReport) -> Comparison:
 
 def _speed(run: RunReport) -> float | None:
     return run.throughput.steps_per_s if run.throughput is not None else None
+
+
+def _spread(step: RunReport, fixed: RunReport) -> tuple[float, float]:
+    """By which factors the ratio of the two speeds may be off, when each lies at the far end of its middle half."""
+    if step.throughput is None or fixed.throughput is None:
+        return 1.0, 1.0
+    return fixed.throughput.low / step.throughput.high, fixed.throughput.high / step.throughput.low
 
 
 def _quotient(top: float | None, bottom: float | None) -> float | None:

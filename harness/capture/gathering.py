@@ -158,6 +158,8 @@ class Gathering:
             held=self._held,
             cut=self._cut,
             cuts=over.cuts if over else 0,
+            ran_backward=over.ran_backward if over else False,
+            gradients=over.gradients if over else None,
             native=self._native,
             memory_map=self._memory_map,
             stdout=self.stdout.text(),

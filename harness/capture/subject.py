@@ -133,6 +133,8 @@ class _Subject:
         self._peak: Any = None
         self._holders: Any = None
         self._cutter: Any = None
+        self._operators: Any = None
+        self._gradients: Any = None
         self._memory: MemoryWatch | None = None
         self._steps = 0
         self._scenario: LoadedScenario | None = None
@@ -159,13 +161,20 @@ class _Subject:
             wire.Over(
                 ending=ending or Ending(status="ok"),
                 started=self._started,
-                faults=(*self._faults, *(f for o in self._observers for f in o.faults())),
+                faults=self._all_faults(),
                 collector_enabled=gc.isenabled(),
                 frozen_growth=max(0, gc.get_freeze_count() - self._frozen),
                 trimmed_bytes=self._memory.trimmed_bytes if self._memory is not None else None,
                 cuts=self._cutter.cuts if self._cutter is not None else 0,
+                ran_backward=self._operators is not None and self._operators.ran_backward,
+                gradients=self._gradients.table if self._gradients is not None else None,
             )
         )
+
+    def _all_faults(self) -> tuple[FaultRecord, ...]:
+        if self._gradients is not None:
+            return tuple(self._gradients.faults)
+        return (*self._faults, *(fault for observer in self._observers for fault in observer.faults()))
 
     def _send(self, message: wire.Message) -> None:
         if _getpid() != self._pid:
@@ -201,6 +210,9 @@ class _Subject:
             self._holders = HolderWatch(ledger, collect=self._job.role != "uncollected")
         if self._job.role == "native":
             self._follow_natively(scenario.step)
+            return
+        if self._job.role == "gradients":
+            self._follow_gradients(scenario.step)
             return
         recorder = Recorder(
             instruments=instruments,
@@ -262,6 +274,12 @@ class _Subject:
             stacks.stop()
         self._send(wire.Native(record=stacks.read(self._steps - warmup)))
 
+    def _follow_gradients(self, step: Callable[[int], object]) -> None:
+        from harness.capture.gradient_facts import GradientFacts
+
+        self._gradients = GradientFacts(lambda i, ns: self._send(wire.Sample(step=i, step_ns=ns, values={})))
+        self._gradients.follow(self._counting(step), steps=self._job.first_stop)
+
     def _counting(self, step: Callable[[int], object]) -> Callable[[int], object]:
         def counted(i: int) -> None:
             if self._job.role == "repeated":
@@ -292,9 +310,11 @@ class _Subject:
 
         from harness.capture.device_observer import DeviceObserver
         from harness.capture.gradient_observer import GradientObserver
+        from harness.capture.operator_observer import OperatorObserver
         from harness.ledger.start import why_not_native
 
         devices, gradients = DeviceObserver(), GradientObserver()
+        self._operators = OperatorObserver(devices)
         gradients.start()
         self._observers = [devices, gradients]
         if why_not_native() is None and not torch.accelerator.is_available():  # it does not see a device's tensors
@@ -305,11 +325,11 @@ class _Subject:
             ledger = NativeLedger(keep_events=True).start()
             self._peak = PeakWatch(ledger)
             self._peak.start()
-            OperatorWatch(devices, ledger, self._peak).start()  # nor does it see operators
+            OperatorWatch(self._operators, ledger, self._peak).start()  # nor does it see operators
             return ledger
         from harness.ledger.dispatch import DispatchLedger
 
-        return DispatchLedger(observer=devices).start()
+        return DispatchLedger(observer=self._operators).start()
 
     @staticmethod
     def _census(ledger: Any) -> Callable[[], tuple[int, dict[int, int]]] | None:

@@ -36,6 +36,7 @@ _DOING: dict[Role, str] = {
     "plain": "measuring",
     "ledger": "following tensors",
     "uncollected": "without the collector",
+    "gradients": "following gradients",
     "cut": "cutting the suspect",
     "malloc": "weighing Python objects",
     "native": "taking native stacks",
@@ -67,7 +68,8 @@ def record_variant(
     """Run the subjects that this variant needs and return all that they told.
 
     First the plain one, which is timed. Then one that follows tensors, unless the first ended badly: what breaks
-    once breaks again. Then, where the collector had something to free or was kept from it, one that leaves it alone.
+    once breaks again. Then, where the collector had something to free or was kept from it, one that leaves it alone;
+    and where backward ran, or a step raised, one that follows the gradients.
     """
     facts: ScenarioFacts | None = None
     environment: Environment | None = None
@@ -86,6 +88,11 @@ def record_variant(
         run("ledger")
     if plain.ending.status == "ok" and _collector_matters(subjects):
         run("uncollected")
+    if _gradients_matter(subjects, facts):
+        as_many = msgspec.structs.replace(plan, warmup=0, steps=plain.steps + (plain.ending.status == "raised"))
+        subjects.append(
+            record_experiment(server, scenario, variant, "gradients", plan=as_many, on_progress=on_progress)
+        )
     return Recording(
         tool=Tool(name="torch-leak-harness", version=__version__),
         environment=environment or surroundings(plan.seed),
@@ -146,6 +153,8 @@ class _Asking:
         self._next_stop, self._holders_wanted, self._before, self._role = next_stop, holders_wanted, before, role
         self._all = plan.warmup + plan.steps if plan.steps is not None else None
         self.first_stop = _FIRST_QUESTION if self._all is None else min(self._all, max(_FIRST_QUESTION, plan.warmup))
+        if role == "gradients" and self._all is not None:
+            self.first_stop = self._all  # it asks nothing: it stops when its time is over
         self.watch_holders = role != "plain" and holders_wanted(before) is not None
 
     def __call__(self, gathering: Gathering) -> wire.Go:
@@ -161,13 +170,13 @@ def record_experiment(
     server: ForkServer,
     scenario: ScenarioFile,
     variant: Variant,
-    role: Literal["cut", "malloc", "repeated"],
+    role: Literal["cut", "gradients", "malloc", "repeated"],
     *,
     plan: Plan,
     on_progress: Callable[[int, str], None],
     cut: CutOrder | None = None,
 ) -> SubjectRecord:
-    """One more subject, that a first verdict asks for; ``plan.steps`` must say how many. *cut* goes with that role."""
+    """One more subject, that the first ones ask for; ``plan.steps`` should say how many. *cut* goes with that role."""
     ask = _Asking(plan, lambda record: 0, lambda subjects: None, (), role)
     if role == "malloc":  # the interpreter reads PYTHONMALLOC when it starts
         plan = msgspec.structs.replace(plan, fresh_interpreter=True)
@@ -183,6 +192,15 @@ def _collector_matters(subjects: list[SubjectRecord]) -> bool:
         if not subject.collector_enabled or subject.frozen_growth:
             return True
     return False
+
+
+def _gradients_matter(subjects: list[SubjectRecord], facts: ScenarioFacts | None) -> bool:
+    """Whether there are gradients to follow, an error that may be about them, or a fault that is waited for."""
+    plain = subjects[0]
+    if plain.ending.status == "raised":
+        return plain.started
+    announced = facts is not None and facts.expected.kind == "fault"
+    return plain.ending.status == "ok" and (announced or any(subject.ran_backward for subject in subjects))
 
 
 def _facts_from_source(scenario: ScenarioFile, variant: Variant) -> ScenarioFacts:

@@ -14,6 +14,7 @@ from harness.ledger.protocol import SiteState
 from harness.model.allocation import Frame, ScopeOwner
 from harness.model.encodable import encodable
 from harness.model.environment import Environment
+from harness.model.gradients import GradientTable
 from harness.model.holding import CutOrder, HeldRecord
 from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
@@ -202,6 +203,8 @@ class Over(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     frozen_growth: int
     trimmed_bytes: int | None
     cuts: int = 0
+    ran_backward: bool = False
+    gradients: GradientTable | None = None
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True, tag=True):

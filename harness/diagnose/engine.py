@@ -205,5 +205,7 @@ def _fault_finding(recording: Recording, fault: FaultRecord) -> Finding:
         objects_per_step=0.0,
         retained_bytes=0,
         allocated_at=(frame,) if frame else (),
+        parameters=fault.parameters,
+        reason=fault.reason,
         fingerprint=fingerprint(fault.fault, recording.scenario.path, frame, "fault"),
     )

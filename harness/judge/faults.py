@@ -11,11 +11,16 @@ __all__ = ["fault_note", "split_faults"]
 def split_faults(recording: Recording, *, faults: bool) -> tuple[tuple[FaultRecord, ...], tuple[FaultRecord, ...]]:
     """(deciding, others). A fault decides where torch raised it, where it is expected, or where *faults* asks for all.
 
-    The same fault seen in several subjects counts once.
+    The same fault seen in several subjects counts once; what a step raised is told in the words of the subject that
+    followed its gradients, where there is one.
     """
     seen: dict[tuple[str, str | None, int | None], FaultRecord] = {}
+    followed = recording.subject("gradients")
+    explained = {fault.fault for fault in followed.faults if fault.raised} if followed is not None else set()
     for subject in recording.subjects:
         for fault in subject.faults if subject.role not in ("native", "repeated") else ():
+            if fault.raised and fault.fault in explained and subject is not followed:
+                continue
             key = (fault.fault, fault.path, fault.line)
             if key not in seen or (fault.raised and not seen[key].raised):
                 seen[key] = fault

@@ -9,6 +9,7 @@ import msgspec
 from harness.model.allocation import SiteRecord
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.gradients import GradientTable
 from harness.model.holding import CutOrder, HeldRecord
 from harness.model.memory_map import MemoryMap
 from harness.model.native import NativeRecord
@@ -33,9 +34,10 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected", "native", "cut", "malloc", "repeated"]
+Role = Literal["plain", "ledger", "uncollected", "gradients", "native", "cut", "malloc", "repeated"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
-``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary.
+``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``gradients`` follows
+what is made of what, call by call, to say what became of the gradients (slowest, and so for the fewest steps).
 
 The others are experiments, asked for by a first verdict, and no other evidence than for that: ``native`` ran under
 memray; ``cut`` cuts one edge after every step, to see whether growth stops; ``malloc`` ran under PYTHONMALLOC=malloc,
@@ -92,7 +94,8 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A fault that an observer saw: its kind (DESIGN's spelling), the sentence, the step, and whether torch raised.
 
-    ``factor`` is how many times too large a gradient is (gradients_not_zeroed); ``count`` how often it was seen.
+    ``factor`` is how many times too large a gradient is (gradients_not_zeroed); ``count`` how often it was seen;
+    ``parameters`` the names of those that it is about, and ``reason`` which of a kind's reasons it is, in one word.
     """
 
     fault: str
@@ -105,6 +108,8 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     factor: int | None = None
     count: int = 1
+    parameters: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +119,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     (nanoseconds, our own readings left out). ``collector_enabled`` is the collector's state after the last step;
     ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was
     still alive after the last step, where that was asked; ``cut`` the edge that was cut after every step, and ``cuts``
-    how often there was something to cut.
+    how often there was something to cut. ``ran_backward``: autograd's backward ran; ``gradients``: how those of each
+    parameter went.
     """
 
     role: Role
@@ -137,6 +143,8 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     cuts: int = 0
     native: NativeRecord | None = None
     memory_map: MemoryMap | None = None
+    ran_backward: bool = False
+    gradients: GradientTable | None = None
     stdout: str = ""
     stderr: str = ""
 

@@ -12,6 +12,7 @@ import msgspec
 from harness.model.allocation import Frame
 from harness.model.environment import Environment, Tool
 from harness.model.expectation import Expectation
+from harness.model.gradients import GradientTable
 from harness.model.peak import PeakPart, TensorRole
 from harness.model.recording import Ending, Variant
 from harness.model.series import Growth
@@ -43,17 +44,30 @@ class SubjectId(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Throughput(msgspec.Struct, frozen=True, kw_only=True):
-    """Median speed after warm-up, without the time of our own readings."""
+    """Median speed after warm-up, without the time of our own readings.
+
+    ``low`` and ``high`` are the speeds between which the middle half of the steps lay, as ratios to the median (0.9 to
+    1.1). ``bytes_per_item`` is how many bytes of tensors one more item in a step takes at its peak, beside what was
+    alive before; ``allocations_per_item`` how many storages. None where the scenario has no ``ITEMS_PER_STEP``, or no
+    tensor was followed.
+    """
 
     steps_per_s: float
     items_per_s: float | None = None
+    low: float = 1.0
+    high: float = 1.0
+    bytes_per_item: float | None = None
+    allocations_per_item: float | None = None
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """``fixed_step`` against ``step``: throughput fixed/step, peak and allocations step/fixed: above 1, the fix
-    pays."""
+    """``fixed_step`` against ``step``: throughput (items, else steps) fixed/step, peak and allocations step/fixed: above
+    1, the fix pays. ``throughput_low`` and ``throughput_high`` are the ratio with each half's speed at the far end of
+    its own spread."""
 
     throughput_ratio: float | None = None
+    throughput_low: float | None = None
+    throughput_high: float | None = None
     peak_ratio: float | None = None
     allocation_ratio: float | None = None
 
@@ -73,7 +87,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ``bytes_per_step`` are live native bytes (heap in use, Python objects, shared memory, device);
     ``tensor_bytes_per_step`` is the part of it that the ledger counted exactly. ``allocated_at`` is where its memory
     comes from, ``retained_at`` where the container that keeps it gains elements (or the name that keeps it is bound);
-    both innermost user frame first, and empty where that is not known.
+    both innermost user frame first, and empty where that is not known. For a fault ``parameters`` are the names of those
+    that it is about, ``reason`` which of its kind's reasons it is, in one word.
     """
 
     cause: str | None
@@ -92,6 +107,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     retained_at: tuple[Frame, ...] = ()
     native_stack: tuple[str, ...] = ()
     held_by: HeldBy | None = None
+    parameters: tuple[str, ...] = ()
+    reason: str | None = None
     fingerprint: str
 
 
@@ -120,6 +137,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``peak_by_role`` says what was alive on the CPU at the peak of step ``peak_step``, and adds up to that step's exact
     peak; ``peak_parts`` are the largest parts of it, by role and site. Empty and None where it is not known.
+
+    ``gradients`` is how each parameter's gradient went, where backward ran.
     """
 
     scenario: str
@@ -143,6 +162,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     peak_parts: tuple[PeakPart, ...] = ()
     allocations_per_step: float | None
     comparison: Comparison | None = None
+    gradients: GradientTable | None = None
     growth: dict[str, Growth]
     findings: tuple[Finding, ...]
     look_alikes: tuple[LookAlike, ...]

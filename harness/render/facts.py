@@ -10,6 +10,7 @@ import msgspec
 from harness.model.allocation import Frame
 from harness.model.report import Conservation, Finding, RunReport
 from harness.render.escaped import cut, escaped, tail
+from harness.render.gradient_words import ALARMING, gradient_lines, gradient_words
 from harness.render.sparkline import main_curve, sparkline
 from harness.render.view import comparison_words, finding_growth, next_command, peak_words
 from harness.units import format_bytes, format_count, format_rate
@@ -75,6 +76,8 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
         yield Fact(label="peak", text=peak, verbatim=_largest_part(run))
     if run.conservation is not None and run.outcome in ("leak", "inconclusive"):
         yield Fact(label="memory", text=_account(run.conservation))
+    if run.gradients is not None:
+        yield Fact(label="gradients", text=gradient_words(run.gradients), verbatim=gradient_lines(run.gradients))
     yield from _ending(run)
     for note in run.notes:
         yield Fact(label="note", text=_sentence(note))
@@ -88,6 +91,8 @@ def brief(run: RunReport) -> Iterator[str]:
         holder = f", held by {_text(finding.held_by.text)}" if finding.held_by is not None else ""
         grows = finding_growth(finding)
         yield f"{_text(finding.cause or finding.fault)}{'' if grows == '-' else ' ' + grows}{place}{holder}"
+        if finding.fault is not None:
+            yield _sentence(finding.explanation)
     for look_alike in run.look_alikes:
         yield f"{_text(look_alike.look_alike)}, {format_bytes(look_alike.bytes)}: {_text(look_alike.evidence)}"
     if run.comparison is not None and run.expected.at_least is not None:
@@ -95,6 +100,8 @@ def brief(run: RunReport) -> Iterator[str]:
     peak = peak_words(run) if run.expected.kind == "higher_peak" else None
     if peak is not None:
         yield f"peak {peak}"
+    if run.gradients is not None and any(p.trend in ALARMING for p in run.gradients.parameters):
+        yield f"gradients {gradient_words(run.gradients)}"
 
 
 def _natively(stack: tuple[str, ...]) -> str:

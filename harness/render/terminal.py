@@ -14,6 +14,7 @@ from harness.model.report import Problem, Report, RunReport
 from harness.render.console import to_text
 from harness.render.escaped import cut, escaped, tail
 from harness.render.facts import Fact, brief, finding_facts, run_facts
+from harness.render.throughput import HEADINGS, throughput_rows
 from harness.render.view import (
     closing,
     expected_words,
@@ -58,6 +59,9 @@ def _blocks(report: Report, width: int) -> Iterable[RenderableType]:
     told = [(run, lines) for run in expected if (lines := tuple(brief(run)))]
     if told:
         yield Group("", Text("Found, as expected", style="bold"), _grid([(run_title(r), _lines(ls)) for r, ls in told]))
+    rows = throughput_rows(report.runs)
+    if rows:
+        yield Group("", Text("Throughput", style="bold"), _throughput(rows))
     notes = _notes(expected)
     if notes:
         yield Group("", Text("Notes", style="bold"), _grid(notes))
@@ -142,6 +146,15 @@ def _grid(rows: Iterable[tuple[str, RenderableType]], *, columns: int | None = N
 
 def _lines(lines: Iterable[str]) -> Group:
     return Group(*(Text(line, overflow="fold") for line in lines))
+
+
+def _throughput(rows: Sequence[tuple[str, ...]]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for k, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="left" if k < 2 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return Padding(table, (0, 0, 0, 2))
 
 
 def _notes(runs: Iterable[RunReport]) -> list[tuple[str, RenderableType]]:

@@ -1,0 +1,62 @@
+"""Follows the gradients of a scenario's steps, in a subject of their own: slow, so for a short time only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from harness.capture.fault_table import fault_of
+from harness.gradients.watch import GradientWatch
+from harness.model.gradients import GradientTable
+from harness.model.recording import FaultRecord
+
+__all__ = ["GradientFacts"]
+
+_LONGEST_S = 1.0
+"""No step begins later than this; the first two always run."""
+
+_LEAST_STEPS = 2
+
+_clock = time.monotonic  # before a scenario can put something else in its place
+
+
+class GradientFacts:
+    """*told* is called with the number of each step that has ended, and how long it took in nanoseconds."""
+
+    def __init__(self, told: Callable[[int, int], None]) -> None:
+        self._watch = GradientWatch()
+        self._told = told
+        self._raised: tuple[FaultRecord, ...] = ()
+
+    def follow(self, step: Callable[[int], object], *, steps: int) -> None:
+        """Run up to *steps* steps. What a step raises comes through, once its faults are noted."""
+        began = _clock()
+        with self._watch:
+            for i in range(steps):
+                if i >= _LEAST_STEPS and _clock() - began > _LONGEST_S:
+                    break
+                before = _clock()
+                try:
+                    step(i)
+                except Exception as error:
+                    self._raised = self._faults_of(error, i)
+                    raise
+                self._told(i, int((_clock() - before) * 1e9))
+                self._watch.step()
+
+    @property
+    def faults(self) -> tuple[FaultRecord, ...]:
+        """Of all steps; what a step raised comes first."""
+        return (*self._raised, *self._watch.faults)
+
+    @property
+    def table(self) -> GradientTable | None:
+        """Norms and trends, where there was a gradient."""
+        return self._watch.table
+
+    def _faults_of(self, error: Exception, step: int) -> tuple[FaultRecord, ...]:
+        known = fault_of(error, step)
+        if known is not None:
+            return (self._watch.explained(known, error),)
+        missing = self._watch.null_read(error)
+        return (missing,) if missing is not None else ()

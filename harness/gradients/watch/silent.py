@@ -1,0 +1,100 @@
+"""Mixtures that torch takes without a word: numbers promoted to float64, shapes broadcast to their product."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from harness.gradients.watch.calls import Call, Value
+from harness.model.recording import FaultRecord
+
+__all__ = ["silent_fault"]
+
+_LEAST_BROADCAST = 8
+"""Elements: two of three elements each are as likely a table on purpose."""
+
+_CONVERTING = frozenset({"to", "type_as", "copy_", "where", "double"})
+
+
+def silent_fault(call: Call, step: int) -> FaultRecord | None:
+    """What *call* did to its values without being asked to, or None."""
+    if len(call.inputs) < 2 or not call.outputs or call.in_place:
+        return None
+    one, other, result = call.inputs[0], call.inputs[1], call.outputs[0]
+    if _promoted(call, one, other, result):
+        wide = one if one.dtype == "float64" else other
+        text = (
+            f"{call.at} was given {one.told} and {other.told}, and the result became float64 without a word: twice the "
+            f"bytes, and slower from here on ({wide.name} is the float64 one)"
+        )
+        return _fault("dtype_mismatch", text, call, step)
+    if _crossed(one, other, result):
+        crossed = torch.broadcast_shapes(one.shape, other.shape)
+        text = (
+            f"{call.at} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: every "
+            f"element of one with every element of the other, {math.prod(crossed):,} numbers instead of {_elements(one):,}"
+        )
+        return _fault("shape_mismatch", text, call, step)
+    return None
+
+
+def _promoted(call: Call, one: Value, other: Value, result: Value) -> bool:
+    """A float32 (or smaller) tensor met a float64 one. A number, also as a tensor without dimensions, promotes none."""
+    kinds = {one.dtype, other.dtype}
+    return (
+        call.name not in _CONVERTING
+        and result.dtype == "float64"
+        and "float64" in kinds
+        and bool(kinds & {"float32", "float16", "bfloat16"})
+        and bool(one.shape and other.shape)
+    )
+
+
+def _crossed(one: Value, other: Value, result: Value) -> bool:
+    """Two tensors of equally many elements whose shapes differ only in where the ones stand."""
+    count = _elements(one)
+    if count < _LEAST_BROADCAST or _elements(other) != count or one.shape == other.shape:
+        return False
+    if one.requires_grad == other.requires_grad and one.label is None and other.label is None:
+        return False  # both were computed from the same things: all pairs, most likely, and on purpose
+    if _same_memory(one, other):
+        return False
+    return _elements(result) == count * count or _lost_a_dimension(one, other)
+
+
+def _lost_a_dimension(one: Value, other: Value) -> bool:
+    """``mse_loss((n, 1), (n,))``: the result is a number already, and one has just one dimension more, of length 1."""
+    longer, shorter = (one.shape, other.shape) if len(one.shape) > len(other.shape) else (other.shape, one.shape)
+    return len(longer) == len(shorter) + 1 and longer == (*shorter, 1) and shorter[-1:] != (1,)
+
+
+def _same_memory(one: Value, other: Value) -> bool:
+    first, second = one.weak(), other.weak()
+    try:
+        return (
+            first is not None
+            and second is not None
+            and first.untyped_storage()._cdata == second.untyped_storage()._cdata
+        )
+    except (RuntimeError, NotImplementedError):
+        return False
+
+
+def _elements(value: Value) -> int:
+    return math.prod(value.shape)
+
+
+def _fault(fault: str, text: str, call: Call, step: int) -> FaultRecord:
+    place = call.place
+    return FaultRecord(
+        fault=fault,
+        explanation=text,
+        step=step,
+        raised=False,
+        path=place.path if place else None,
+        line=place.line if place else None,
+        function=place.function if place else None,
+        source=place.source if place else None,
+        reason="silent",
+    )
