@@ -20,18 +20,20 @@ from harness.scenario import (
 )
 
 if TYPE_CHECKING:
-    from harness.gradients import GradientCollector
+    from harness.gradients import GradientCollector, GradientWatch, check_gradients
     from harness.inprocess import detect, run
     from harness.scope import NullScope, ResourceScope, batches
 
 __all__ = [
     "GradientCollector",
+    "GradientWatch",
     "HarnessError",
     "NullScope",
     "ResourceScope",
     "Scenario",
     "__version__",
     "batches",
+    "check_gradients",
     "detect",
     "fault",
     "gradient_wrong",
@@ -46,7 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``run``, ``detect``, the scopes and the collector need torch, so they are loaded when they are asked for."""
+    """``run``, ``detect``, the scopes and gradients need torch, so they are loaded when they are asked for."""
     if name in ("detect", "run"):
         from harness import inprocess
 
@@ -55,8 +57,8 @@ def __getattr__(name: str) -> Any:
         from harness import scope
 
         return getattr(scope, name)
-    if name == "GradientCollector":
+    if name in ("GradientCollector", "GradientWatch", "check_gradients"):
         from harness import gradients
 
-        return gradients.GradientCollector
+        return getattr(gradients, name)
     raise AttributeError(f"module 'harness' has no attribute {name!r}")

@@ -26,7 +26,8 @@ def as_expected(run: RunReport) -> bool:
             classes = {look_alike.look_alike for look_alike in run.look_alikes}
             return ended_well and run.outcome == "stable" and expected.look_alike in classes
         case "gradient_wrong":
-            return run.outcome == "fault"
+            found = {finding.fault for finding in run.findings}
+            return run.outcome == "fault" and not found.isdisjoint(("gradient_wrong", "gradients_not_zeroed"))
         case _:
             return ended_well and run.outcome == "stable" and _ratio_holds(expected, run.comparison)
 

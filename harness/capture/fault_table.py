@@ -60,6 +60,11 @@ _PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         (r"^GradientError: .* since they were last set to nothing",),
         "a gradient was added to that should have been set to nothing",
     ),
+    (
+        "gradient_wrong",
+        (r"Jacobian mismatch for output",),
+        "backward gives another derivative than the function's own values do",
+    ),
 )  # fmt: skip
 
 _COMPILED = tuple((fault, re.compile("|".join(words), re.IGNORECASE), plain) for fault, words, plain in _PATTERNS)

@@ -199,7 +199,7 @@ def _gradients_matter(subjects: list[SubjectRecord], facts: ScenarioFacts | None
     plain = subjects[0]
     if plain.ending.status == "raised":
         return plain.started
-    announced = facts is not None and facts.expected.kind == "fault"
+    announced = facts is not None and facts.expected.kind in ("fault", "gradient_wrong")
     return plain.ending.status == "ok" and (announced or any(subject.ran_backward for subject in subjects))
 
 

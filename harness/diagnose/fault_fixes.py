@@ -15,6 +15,7 @@ FAULT_FIXES: dict[str, str] = {
     "gradients_not_zeroed": (
         "Call optimizer.zero_grad() before each backward; or accumulate on purpose, and divide the loss."
     ),
+    "gradient_wrong": "Compare backward with the central difference, term by term: a factor, a sign, a missing input.",
     "in_place_on_graph": "Use the operator that makes a new tensor, or change the leaf under torch.no_grad().",
     "use_after_close": "Keep what the next round needs in the outer scope; give each round a child scope.",
     "budget_exceeded": "Free what the step no longer needs before this line, use smaller batches, or raise the budget.",

@@ -31,6 +31,8 @@ def split_faults(recording: Recording, *, faults: bool) -> tuple[tuple[FaultReco
 
 def is_expected(fault: FaultRecord, expected: Expectation) -> bool:
     """Whether the scenario's author announced this fault."""
+    if expected.kind == "gradient_wrong":
+        return fault.fault in ("gradient_wrong", "gradients_not_zeroed")
     return expected.kind == "fault" and expected.fault in (None, fault.fault)
 
 

@@ -54,6 +54,7 @@ FAULTS: tuple[str, ...] = (
     "non_finite_gradient",
     "non_scalar_loss",
     "gradients_not_zeroed",
+    "gradient_wrong",
     "in_place_on_graph",
     "use_after_close",
     "budget_exceeded",

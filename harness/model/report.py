@@ -61,8 +61,8 @@ class Throughput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """``fixed_step`` against ``step``: throughput (items, else steps) fixed/step, peak and allocations step/fixed: above
-    1, the fix pays. ``throughput_low`` and ``throughput_high`` are the ratio with each half's speed at the far end of
+    """``fixed_step`` against ``step``: throughput fixed/step, peak and allocations step/fixed: above 1, the fix
+    pays. ``throughput_low`` and ``throughput_high`` are the ratio with each half's speed at the far end of
     its own spread."""
 
     throughput_ratio: float | None = None
@@ -87,8 +87,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ``bytes_per_step`` are live native bytes (heap in use, Python objects, shared memory, device);
     ``tensor_bytes_per_step`` is the part of it that the ledger counted exactly. ``allocated_at`` is where its memory
     comes from, ``retained_at`` where the container that keeps it gains elements (or the name that keeps it is bound);
-    both innermost user frame first, and empty where that is not known. For a fault ``parameters`` are the names of those
-    that it is about, ``reason`` which of its kind's reasons it is, in one word.
+    both innermost user frame first, and empty where that is not known. For a fault ``parameters`` are the names of
+    those that it is about, ``reason`` which of its kind's reasons it is, in one word.
     """
 
     cause: str | None

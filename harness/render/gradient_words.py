@@ -35,7 +35,9 @@ def gradient_lines(table: GradientTable) -> tuple[str, ...]:
     if len(kept) > _MOST_LINES:
         worst = sorted(kept, key=lambda parameter: _WORST_FIRST.index(parameter.trend))[:_MOST_LINES]
         kept = [parameter for parameter in kept if parameter in worst]
-    rows = [("parameter", "trend", "first norm", "last norm", "to weight", "zeros", "not finite")]
+    rows: list[tuple[str, ...]] = [
+        ("parameter", "trend", "first norm", "last norm", "to weight", "zeros", "not finite")
+    ]
     rows += [_cells(parameter) for parameter in kept]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(_aligned(cell, widths[k], k) for k, cell in enumerate(row)).rstrip() for row in rows]

@@ -61,15 +61,14 @@ class Flow:
 
     def start(self) -> None:
         """In this thread, and in those that start from now on."""
-        self._mode.__enter__()
+        self._mode.enter()
         self._profile = threading.getprofile()
         threading.setprofile(self._enter_in_new_thread)
 
     def stop(self) -> None:
         """In this thread; the others end with theirs."""
         threading.setprofile(self._profile)
-        self._mode.is_over = True
-        self._mode.__exit__(None, None, None)
+        self._mode.leave()
         self.forget()
 
     def forget(self) -> None:
@@ -195,7 +194,7 @@ class Flow:
     def _enter_in_new_thread(self, frame: FrameType, event: str, argument: Any) -> None:
         sys.setprofile(self._profile)
         if not self._mode.is_over:
-            self._mode.__enter__()
+            self._mode.enter()
 
 
 class _Mode(TorchFunctionMode):
@@ -203,6 +202,13 @@ class _Mode(TorchFunctionMode):
         super().__init__()
         self._flow = flow
         self.is_over = False
+
+    def enter(self) -> None:
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def leave(self) -> None:
+        self.is_over = True
+        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -211,7 +211,8 @@ class GradientWatch:
         evidence.first_step = self._step
         evidence.not_finite_count = (count_not_finite(gradient), gradient.numel())
         parameters = tuple(value for value in self._flow.values() if value.is_parameter)
-        for loss in self._losses or [None]:
+        losses: tuple[Value | None, ...] = tuple(self._losses) or (None,)
+        for loss in losses:
             reason = why_not_finite(loss, parameters, tuple(self._flow.calls))
             if reason is not None:
                 grew = self._table.growth_of(evidence.name)

@@ -79,13 +79,11 @@ def _tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, to
         yield name, value
     elif issubclass(kind, torch.nn.Module):
         yield from _of_module(name, value, depth)
-    elif kind is dict:
-        for key, inner in list(value.items())[:_MOST_ELEMENTS]:
+    elif kind in (dict, list, tuple):
+        pairs = list(value.items()) if kind is dict else list(enumerate(value))
+        for key, inner in pairs[:_MOST_ELEMENTS]:
             if isinstance(key, str | int):
                 yield from _tensors_in(f"{name}[{key!r}]", inner, depth + 1)
-    elif kind in (list, tuple):
-        for i, inner in enumerate(list(value)[:_MOST_ELEMENTS]):
-            yield from _tensors_in(f"{name}[{i}]", inner, depth + 1)
     elif depth == 0 and kind.__module__ not in ("builtins", "torch") and isinstance(vars_of(value), dict):
         for attribute, inner in list(vars_of(value).items())[:_MOST_ELEMENTS]:
             if issubclass(type(inner), torch.Tensor | torch.nn.Module):

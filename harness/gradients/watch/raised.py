@@ -16,9 +16,7 @@ from harness.model.recording import FaultRecord
 
 __all__ = ["told_by_the_step"]
 
-_CHANGED = re.compile(
-    r"\[torch\.(?:cuda\.)?(\w+)Tensor \[([\d, ]*)\]\], which is output (\d+) of (\w+?)(?:Backward\d*)?,"
-)
+_CHANGED = re.compile(r"\[torch\.(?:\w+\.)?\w+ \[([\d, ]*)\]\]")
 _NAMED = frozenset({"device_mismatch", "dtype_mismatch", "shape_mismatch"})
 
 
@@ -65,9 +63,9 @@ def _null(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, ...])
         code = "requires_no_grad" if wanted else "constant_loss"
         return _with_reason(fault, text, code, tuple(v.name for v in wanted), None)
     reasons = [(value, why_null(_missing(value, loss))) for value in wanted]
-    value, reason = next(((v, r) for v, r in reasons if r.code not in ("not_used", "not_in_loss")), reasons[0])
-    names = tuple(v.name for v, r in reasons if r == reason)
-    return _with_reason(fault, f"no gradient comes to {listed(names)}: {reason.text}", reason.code, names, reason.place)
+    reason = next((r for _, r in reasons if r.code not in ("not_used", "not_in_loss")), reasons[0][1])
+    told = tuple(v.name for v, r in reasons if r == reason)
+    return _with_reason(fault, f"no gradient comes to {listed(told)}: {reason.text}", reason.code, told, reason.place)
 
 
 def _missing(value: Value, loss: Value) -> Missing:
@@ -90,7 +88,7 @@ def _in_place(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, .
         text = f"{call.at} changes {target.told} in place, a leaf that requires a gradient: do it under torch.no_grad()"
         return msgspec.structs.replace(fault, explanation=text)
     found = _CHANGED.search(message)
-    shape = tuple(int(n) for n in found[2].split(",") if n.strip()) if found else None
+    shape = tuple(int(n) for n in found[1].split(",") if n.strip()) if found else None
     changes = [c for c in calls if c.in_place and c.inputs and (shape is None or _origin(c).shape == shape)]
     if not changes:
         return None

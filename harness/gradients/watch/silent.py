@@ -32,8 +32,8 @@ def silent_fault(call: Call, step: int) -> FaultRecord | None:
     if _crossed(one, other, result):
         crossed = torch.broadcast_shapes(one.shape, other.shape)
         text = (
-            f"{call.at} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: every "
-            f"element of one with every element of the other, {math.prod(crossed):,} numbers instead of {_elements(one):,}"
+            f"{call.at} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: every element of "
+            f"one with every element of the other, {math.prod(crossed):,} numbers instead of {_elements(one):,}"
         )
         return _fault("shape_mismatch", text, call, step)
     return None
@@ -71,12 +71,10 @@ def _lost_a_dimension(one: Value, other: Value) -> bool:
 
 def _same_memory(one: Value, other: Value) -> bool:
     first, second = one.weak(), other.weak()
+    if first is None or second is None:
+        return False
     try:
-        return (
-            first is not None
-            and second is not None
-            and first.untyped_storage()._cdata == second.untyped_storage()._cdata
-        )
+        return bool(first.untyped_storage()._cdata == second.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
         return False
 

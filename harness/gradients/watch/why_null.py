@@ -40,9 +40,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 def _no_number_with_a_gradient(missing: Missing) -> Reason | None:
     if missing.is_float:
         return None
-    return Reason(
-        code="integer", text=f"it is of {missing.dtype}, and only floating and complex numbers have gradients"
-    )
+    return Reason(code="integer", text=f"it is of {missing.dtype}, and only floating and complex numbers have one")
 
 
 def _asks_for_none(missing: Missing) -> Reason | None:
@@ -72,12 +70,12 @@ def _never_used(missing: Missing) -> Reason | None:
         return None
     return Reason(
         code="not_used",
-        text="nothing was computed from it: no call that was seen used it (is another one in its place?)",
+        text="nothing was computed from it: no call used it (is another one in its place?)",
     )
 
 
 def _cut(missing: Missing) -> Reason | None:
-    """The last call on a way from the parameter to the loss whose result requires no gradient although its input does."""
+    """The first call on its way to the loss whose result requires no gradient, although an input does."""
     assert missing.value is not None
     to_the_loss = {id(value) for value in above(missing.loss)} if missing.loss is not None else None
     for call in below(missing.value):
@@ -101,9 +99,7 @@ def _reason_of(call: Call, output: Value) -> Reason:
         text = f"{call.at} made integers of it ({output.dtype}), which have no gradient"
         return Reason(code="integer", text=text, place=call.place)
     if not call.grad_enabled:
-        return Reason(
-            code="no_grad", text=f"{call.at} ran with gradients turned off (torch.no_grad())", place=call.place
-        )
+        return Reason(code="no_grad", text=f"{call.at} ran with gradients off (torch.no_grad())", place=call.place)
     return Reason(code="no_derivative", text=f"{call.at} has no derivative", place=call.place)
 
 
