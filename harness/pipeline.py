@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -24,6 +25,7 @@ from harness.judge.curiosity import holders_wanted
 from harness.judge.detector import judge
 from harness.judge.policy import DEFAULT, Policy
 from harness.judge.sequential import go_on
+from harness.lanes import in_lanes
 from harness.model.environment import Environment, Tool
 from harness.model.recording import Recording, SubjectRecord, Variant
 from harness.model.report import Problem, Report, RunReport
@@ -36,7 +38,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     (None: found from the data), ``timeout_s`` for each subject, ``memory_limit_bytes`` a subject may add to what
     torch itself takes (None: most of what the machine has free). ``native``: take native stacks where growth is neither
     tensors nor Python objects (None), of every leak (True), or never (False). ``confirm``: cut the suspect edge in one
-    more process and see whether growth stops, always, never, or where it takes little (None)."""
+    more process and see whether growth stops, always, never, or where it takes little (None). ``jobs``: how many
+    scenarios run at once; those that compare speeds run alone all the same."""
 
     steps: int | None = None
     warmup: int | None = None
@@ -48,6 +51,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     faults: bool = False
     native: bool | None = None
     confirm: bool | None = None
+    jobs: int = 1
 
 
 class Progress(Protocol):
@@ -80,56 +84,105 @@ def run_scenarios(
     """Run every variant of *scenarios* in fresh processes and report; an interruption gives what is done so far.
 
     *save* is handed each recording as soon as it is complete. Where measuring itself fails, the report's ``errors``
-    say so, and what was measured before stays.
+    say so, and what was measured before stays. Calls of *progress* and *save* come from several threads where
+    ``options.jobs`` says so, and never two at once.
     """
-    runs: list[RunReport] = []
-    errors: list[Problem] = []
-    environment: Environment | None = None
-    interrupted = False
+    run = _Run(options, progress, save)
     progress.begin(sum(len(scenario.variants) for scenario in scenarios))
     try:
-        with ForkServer(seed=options.seed, preload=options.start == "fork") as server:
-            for scenario in scenarios:
-                halves: list[RunReport] = []
-                for variant in scenario.variants:
-                    progress.started(scenario.name, variant)
-                    try:
-                        recording = _recorded(server, scenario, variant, options, progress)
-                    except CaptureError as error:
-                        errors.append(
-                            Problem(target=f"{scenario.shown_path}::{variant}", message=str(error), help=error.help)
-                        )
-                        if error.only_this_subject:
-                            continue
-                        raise _StoppedError from error
-                    if save is not None:
-                        save(recording)
-                    environment = environment or recording.environment
-                    halves.append(judge_recording(recording, faults=options.faults, path=scenario.shown_path))
-                    runs.append(halves[-1])
-                    progress.finished(halves[-1])
-                    if any(subject.ending.status == "interrupted" for subject in recording.subjects):
-                        raise KeyboardInterrupt
-                if len(halves) == 2:
-                    runs[-2:] = compared(*halves)
-    except KeyboardInterrupt:
-        interrupted = True
-    except _StoppedError:
-        pass  # what the report's errors say
+        run.all(scenarios)
     finally:
         progress.end()
     return Report(
         tool=Tool(name="torch-leak-harness", version=__version__),
-        environment=environment or surroundings(options.seed),
-        runs=tuple(runs),
+        environment=run.environment or surroundings(options.seed),
+        runs=tuple(half for scenario in scenarios for half in run.halves.get(id(scenario), ())),
         problems=tuple(problems),
-        errors=tuple(errors),
-        interrupted=interrupted,
+        errors=tuple(run.errors),
+        interrupted=run.was_interrupted,
     )
 
 
+class _Run:
+    """What one call of :func:`run_scenarios` has measured so far."""
+
+    def __init__(self, options: RunOptions, progress: Progress, save: Callable[[Recording], None] | None) -> None:
+        self.halves: dict[int, list[RunReport]] = {}
+        self.errors: list[Problem] = []
+        self.environment: Environment | None = None
+        self.was_interrupted = False
+        self._options, self._save = options, save
+        self._lock = threading.RLock()
+        self._progress = _Turns(progress, self._lock)
+
+    def all(self, scenarios: Sequence[ScenarioFile]) -> None:
+        """Those that compare speeds run one after the other, when nothing else runs."""
+        alone = [scenario for scenario in scenarios if _needs_quiet(scenario)]
+        others = [scenario for scenario in scenarios if not _needs_quiet(scenario)]
+        try:
+            for some, lanes in ((others, self._options.jobs), (alone, 1)):
+                in_lanes(some, self._both_halves, lanes=lanes, server=self._server)
+        except KeyboardInterrupt:
+            self.was_interrupted = True
+        except _StoppedError:
+            pass  # what the report's errors say
+
+    def _server(self, interrupt_fd: int | None) -> ForkServer:
+        options = self._options
+        return ForkServer(seed=options.seed, preload=options.start == "fork", interrupt_fd=interrupt_fd)
+
+    def _both_halves(self, server: ForkServer, scenario: ScenarioFile) -> None:
+        halves = self.halves.setdefault(id(scenario), [])
+        for variant in scenario.variants:
+            self._progress.started(scenario.name, variant)
+            try:
+                recording = _recorded(server, scenario, variant, self._options, self._progress)
+            except CaptureError as error:
+                target = f"{scenario.shown_path}::{variant}"
+                self.errors.append(Problem(target=target, message=str(error), help=error.help))
+                if error.only_this_subject:
+                    continue
+                raise _StoppedError from error
+            with self._lock:
+                if self._save is not None:
+                    self._save(recording)
+                self.environment = self.environment or recording.environment
+            halves.append(judge_recording(recording, faults=self._options.faults, path=scenario.shown_path))
+            self._progress.finished(halves[-1])
+            if any(subject.ending.status == "interrupted" for subject in recording.subjects):
+                raise KeyboardInterrupt
+        if len(halves) == 2:
+            halves[:] = compared(*halves)
+
+
+class _Turns:
+    """Hands on what lanes tell, one at a time; of their steps only those of the half that was begun last."""
+
+    def __init__(self, progress: Progress, lock: threading.RLock) -> None:
+        self._progress, self._lock = progress, lock
+        self._shown: int | None = None
+
+    def started(self, scenario: str, variant: Variant) -> None:
+        with self._lock:
+            self._shown = threading.get_ident()
+            self._progress.started(scenario, variant)
+
+    def stepped(self, steps: int, doing: str) -> None:
+        if self._shown == threading.get_ident():
+            with self._lock:
+                self._progress.stepped(steps, doing)
+
+    def finished(self, run: RunReport) -> None:
+        with self._lock:
+            self._progress.finished(run)
+
+
+def _needs_quiet(scenario: ScenarioFile) -> bool:
+    return scenario.expected.kind == "slower" or "throughput" in scenario.tags
+
+
 def _recorded(
-    server: ForkServer, scenario: ScenarioFile, variant: Variant, options: RunOptions, progress: Progress
+    server: ForkServer, scenario: ScenarioFile, variant: Variant, options: RunOptions, progress: _Turns
 ) -> Recording:
     """The subjects that every variant has, then those that a first verdict asks for."""
     plan = _plan(options)

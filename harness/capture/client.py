@@ -43,10 +43,12 @@ class ForkServer:
     With *preload* False the server imports nothing, for runs whose subjects are all fresh interpreters. The server
     lives in a session of its own, so that Ctrl-C reaches the parent alone. If the parent is killed, the server's
     control socket closes, and it takes its subjects down with it. If the server is killed, what its subjects started
-    is found by a mark in the environment, and ended from here.
+    is found by a mark in the environment, and ended from here. *interrupt_fd* becomes readable when the user
+    interrupts, for a server that serves a thread to which no signal comes.
     """
 
-    def __init__(self, *, seed: int, preload: bool = True) -> None:
+    def __init__(self, *, seed: int, preload: bool = True, interrupt_fd: int | None = None) -> None:
+        self.interrupt_fd = interrupt_fd
         self._seed = seed
         self._preload = preload
         self._process: subprocess.Popen[bytes] | None = None

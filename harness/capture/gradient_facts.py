@@ -12,10 +12,7 @@ from harness.model.recording import FaultRecord
 
 __all__ = ["GradientFacts"]
 
-_LONGEST_S = 1.0
-"""No step begins later than this; the first two always run."""
-
-_LEAST_STEPS = 2
+_LEAST_STEPS, _ENOUGH_STEPS = 2, 12
 
 _clock = time.monotonic  # before a scenario can put something else in its place
 
@@ -28,12 +25,14 @@ class GradientFacts:
         self._told = told
         self._raised: tuple[FaultRecord, ...] = ()
 
-    def follow(self, step: Callable[[int], object], *, steps: int) -> None:
-        """Run up to *steps* steps. What a step raises comes through, once its faults are noted."""
+    def follow(self, step: Callable[[int], object], *, steps: int, longest_s: float, wanted: str | None) -> None:
+        """Run up to *steps* steps, none of which begins after *longest_s*; the first two always run. They end early
+        where *wanted* is seen, the fault that somebody waits for. What a step raises comes through, once its faults are
+        noted."""
         began = _clock()
         with self._watch:
             for i in range(steps):
-                if i >= _LEAST_STEPS and _clock() - began > _LONGEST_S:
+                if i >= _LEAST_STEPS and _clock() - began > longest_s:
                     break
                 before = _clock()
                 try:
@@ -43,6 +42,8 @@ class GradientFacts:
                     raise
                 self._told(i, int((_clock() - before) * 1e9))
                 self._watch.step()
+                if wanted is not None and i + 1 >= _ENOUGH_STEPS and self._has(wanted):
+                    break
 
     @property
     def faults(self) -> tuple[FaultRecord, ...]:
@@ -53,6 +54,9 @@ class GradientFacts:
     def table(self) -> GradientTable | None:
         """Norms and trends, where there was a gradient."""
         return self._watch.table
+
+    def _has(self, wanted: str) -> bool:
+        return any(fault.fault == wanted for fault in self._watch.faults)
 
     def _faults_of(self, error: Exception, step: int) -> tuple[FaultRecord, ...]:
         known = fault_of(error, step)

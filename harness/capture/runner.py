@@ -108,6 +108,8 @@ class _Session:
         self._selector.register(handle.stdout, selectors.EVENT_READ, self._from_stdout)
         self._selector.register(handle.stderr, selectors.EVENT_READ, self._from_stderr)
         self._selector.register(server.control, selectors.EVENT_READ, self._from_server)
+        if server.interrupt_fd is not None:
+            self._selector.register(server.interrupt_fd, selectors.EVENT_READ, self._interrupted)
 
     def run(self, deadline: float, timeout_s: float) -> Ending | None:
         """Until the subject is gone. None where the subject's own word on its ending counts."""
@@ -150,7 +152,8 @@ class _Session:
 
     def _drain(self) -> None:
         """What lies in the pipes when the subject is gone. Somebody may still hold the other end: no waiting."""
-        while any(key.data() for key, _ in self._selector.select(0) if key.fileobj is not self._server.control):
+        others = (self._server.control, self._server.interrupt_fd)
+        while any(key.data() for key, _ in self._selector.select(0) if key.fileobj not in others):
             pass
 
     def _from_subject(self) -> bool:
@@ -186,6 +189,9 @@ class _Session:
             return False
         feed(data)
         return True
+
+    def _interrupted(self) -> bool:
+        raise KeyboardInterrupt
 
     def _from_server(self, timeout_s: float | None = None) -> bool:
         for message in self._server.news(timeout_s):

@@ -32,6 +32,9 @@ or None where nothing grows that anybody could hold."""
 _FIRST_QUESTION = 8
 """Steps before the first question. Until then nobody knows how long a step takes, and so how many there is time for."""
 
+_FOLLOWED_S, _WAITED_FOR_S = 0.3, 3.0
+"""For how long gradients are followed: at most, and where a fault is announced that may come late."""
+
 _DOING: dict[Role, str] = {
     "plain": "measuring",
     "ledger": "following tensors",
@@ -45,7 +48,8 @@ _DOING: dict[Role, str] = {
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to record. *steps* None: as many as ``next_stop`` asks for; ``memory_limit_bytes``: may be added."""
+    """How to record. *steps* None: as many as ``next_stop`` asks for; ``memory_limit_bytes``: may be added;
+    ``gradients_s``: how long gradients are followed at most."""
 
     steps: int | None
     warmup: int
@@ -53,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None
     seed: int
     fresh_interpreter: bool
+    gradients_s: float = _FOLLOWED_S
 
 
 def record_variant(
@@ -89,7 +94,13 @@ def record_variant(
     if plain.ending.status == "ok" and _collector_matters(subjects):
         run("uncollected")
     if _gradients_matter(subjects, facts):
-        as_many = msgspec.structs.replace(plan, warmup=0, steps=plain.steps + (plain.ending.status == "raised"))
+        raised = plain.ending.status == "raised"
+        as_many = msgspec.structs.replace(
+            plan,
+            warmup=0,
+            steps=plain.steps + raised,
+            gradients_s=_WAITED_FOR_S if raised or _is_announced(facts) else _FOLLOWED_S,
+        )
         subjects.append(
             record_experiment(server, scenario, variant, "gradients", plan=as_many, on_progress=on_progress)
         )
@@ -122,6 +133,7 @@ def _run_role(
         memory_limit_bytes=plan.memory_limit_bytes,
         watch_holders=ask.watch_holders,
         cut=cut,
+        longest_s=plan.gradients_s,
     )
     try:
         return run_subject(
@@ -199,8 +211,12 @@ def _gradients_matter(subjects: list[SubjectRecord], facts: ScenarioFacts | None
     plain = subjects[0]
     if plain.ending.status == "raised":
         return plain.started
-    announced = facts is not None and facts.expected.kind in ("fault", "gradient_wrong")
-    return plain.ending.status == "ok" and (announced or any(subject.ran_backward for subject in subjects))
+    some = _is_announced(facts) or any(subject.ran_backward for subject in subjects)
+    return some and plain.ending.status == "ok"
+
+
+def _is_announced(facts: ScenarioFacts | None) -> bool:
+    return facts is not None and facts.expected.kind in ("fault", "gradient_wrong")
 
 
 def _facts_from_source(scenario: ScenarioFile, variant: Variant) -> ScenarioFacts:

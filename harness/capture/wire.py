@@ -64,7 +64,7 @@ class LostError(Exception):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What one subject is to do. ``first_stop`` is the number of steps after which it first asks whether to go on;
     ``watch_holders``: it notes the sizes of containers then, as it will be asked who holds what; ``cut``: it cuts that
-    edge after every step."""
+    edge after every step; ``longest_s``: for how long it follows gradients."""
 
     path: str
     name: str
@@ -77,6 +77,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     watch_holders: bool = False
     cut: CutOrder | None = None
     native_folder: str | None = None
+    longest_s: float = 1.0
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):

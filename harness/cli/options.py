@@ -123,6 +123,12 @@ measuring = _together(
         default=None,
         help="Cut the suspect edge in one more process, to see growth stop. [default: where it takes two seconds]",
     ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1, 64),
+        metavar="N",
+        help="Scenarios at once; those that compare speeds run alone. [default: 1; bundled ones: one a CPU]",
+    ),
     click.option("--faults", is_flag=True, help="Let gradient faults that raise nothing decide the outcome too."),
 )
 

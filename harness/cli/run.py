@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from harness.pipeline import RunOptions
 
 __all__ = ["run"]
+
+_MOST_JOBS_UNASKED = 4
 
 
 @click.command()
@@ -51,7 +54,7 @@ def run(
     from harness.output import check_folder, write_run
     from harness.render import render
 
-    run_options = _run_options(**measuring)
+    run_options = _run_options(bundled=not targets, **measuring)
     if out is not None:
         check_folder(out)
     recordings: list[Recording] = []
@@ -96,8 +99,12 @@ def _measure(
         progress.end()
 
 
-def _run_options(timeout: float, memory_limit: float | None, **same: Any) -> RunOptions:
+def _run_options(
+    *, bundled: bool, timeout: float, memory_limit: float | None, jobs: int | None, **same: Any
+) -> RunOptions:
     from harness.pipeline import RunOptions
 
     limit = None if memory_limit is None else int(memory_limit)
-    return RunOptions(timeout_s=timeout, memory_limit_bytes=limit, **same)
+    if jobs is None:  # the bundled ones are small and known not to disturb one another
+        jobs = min(len(os.sched_getaffinity(0)), _MOST_JOBS_UNASKED) if bundled else 1
+    return RunOptions(timeout_s=timeout, memory_limit_bytes=limit, jobs=jobs, **same)

@@ -152,7 +152,7 @@ def _slope(value: Callable[[], float], flat: torch.Tensor, i: int, step: float) 
 def _one_number(result: torch.Tensor) -> float:
     if result.numel() != 1:
         raise UsageError(
-            f"the function gives {result.numel()} numbers (shape {tuple(result.shape)}); a central difference is of one",
+            f"the function gives {result.numel()} numbers (shape {tuple(result.shape)}); a difference is of one",
             help="Reduce the result (.sum()), or use check_gradients, which takes any shape.",
         )
     return float(result)

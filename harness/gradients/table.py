@@ -4,10 +4,10 @@ The rule, in this order, over a parameter's norms n (one an epoch, the mean over
 
 - **exploding**: a gradient was not finite, or the last third's median is 100 times the first third's, or each of the
   last four epochs is at least 1.5 times the one before.
-- **spike**: one epoch is 10 times the median of all, and the epochs after it are not.
+- **spike**: one epoch is 10 times the median of the four before it, and 10 times that of the four after it.
 - **vanishing**: in the first third its norm is at most 1/10,000 of the largest of its kind (weights, biases) in the
-  model: what it learns from is lost on the way.
-- **converged**: it ends at most 1/1,000 of where it began, or all of its kind are 0 from the beginning.
+  model, or 0 where another parameter's is not: what it learns from is lost on the way.
+- **converged**: it ends at most 1/1,000 of where it began, or all of the model's are 0.
 - **healthy** otherwise.
 """
 
@@ -87,13 +87,14 @@ class TableBuilder:
         if not self._rows:
             return None
         largest = _largest_by_kind(self._rows, self._shapes)
+        others = any(norm > 0 for kind in largest.values() for norm in kind)
         return GradientTable(
             epochs=self._epoch,
             parameters=tuple(
                 ParameterGradients(
                     name=name,
                     shape=self._shapes[name],
-                    trend=trend_of(rows, largest[len(self._shapes[name]) > 1]),
+                    trend=trend_of(rows, largest[len(self._shapes[name]) > 1], others=others),
                     rows=_thinned(rows),
                 )
                 for name, rows in self._rows.items()
@@ -101,18 +102,17 @@ class TableBuilder:
         )
 
 
-def trend_of(rows: Sequence[GradientRow], largest: Sequence[float]) -> Trend:
-    """The word for *rows*; *largest* is the largest norm of its kind in the model, epoch by epoch."""
+def trend_of(rows: Sequence[GradientRow], largest: Sequence[float], *, others: bool = False) -> Trend:
+    """The word for *rows*; *largest* is the largest norm of its kind in the model, epoch by epoch; *others*: whether
+    any parameter's is more than 0."""
     norms = [row.norm for row in rows]
     if any(row.non_finite for row in rows) or _explodes(norms):
         return "exploding"
-    median = statistics.median(norms)
-    for i, norm in enumerate(norms):
-        if 0 < i < len(norms) - 1 and median and norm > _SPIKE * median and norms[i + 1] <= _SPIKE * median:
-            return "spike"
+    if any(_stands_out(norms, i) for i in range(2, len(norms) - 1)):
+        return "spike"
     early = max(1, len(norms) // 3)
     ratios = [norm / most for norm, most in zip(norms[:early], largest[:early], strict=False) if most > 0]
-    if ratios and statistics.median(ratios) <= _VANISHING:
+    if (ratios and statistics.median(ratios) <= _VANISHING) or (not any(norms) and others):
         return "vanishing"
     return "converged" if norms[-1] <= _CONVERGED * max(norms[:early]) else "healthy"
 
@@ -120,6 +120,11 @@ def trend_of(rows: Sequence[GradientRow], largest: Sequence[float]) -> Trend:
 def _bounded(number: float) -> float:
     """A sum of squares of large doubles may overflow, and JSON has no word for infinity."""
     return min(max(number, -sys.float_info.max), sys.float_info.max)
+
+
+def _stands_out(norms: Sequence[float], i: int) -> bool:
+    around = statistics.median(norms[max(0, i - 4) : i]), statistics.median(norms[i + 1 : i + 5])
+    return norms[i] > _SPIKE * max(around) > 0
 
 
 def _explodes(norms: Sequence[float]) -> bool:

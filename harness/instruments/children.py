@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
+
 import psutil
 
 __all__ = ["Children"]
@@ -30,13 +34,36 @@ class Children:
         return None
 
     def read(self, into: dict[str, int]) -> None:
-        """A count (1 ms) and bytes (up to 5 ms a child)."""
-        children = self._process.children(recursive=True)
+        """A count (30 us where the kernel lists children, else 1 ms) and bytes (up to 5 ms a child)."""
+        children = self._children()
         into["children.count"] = len(children)
         if len(children) <= _MOST:
             memory = [_memory(child) for child in children]
             into["children.bytes"] = sum(unique for unique, _ in memory)
             into["children.resident"] = sum(anonymous for _, anonymous in memory)
+
+    def _children(self) -> list[psutil.Process]:
+        """All descendants. psutil reads every process of the machine for them; Linux knows each thread's children."""
+        if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+            return self._process.children(recursive=True)
+        found = []
+        for pid in _below(os.getpid()):
+            with contextlib.suppress(psutil.Error):
+                found.append(psutil.Process(pid))
+        return found
+
+
+def _below(pid: int) -> Iterator[int]:
+    waiting = [pid]
+    for parent in waiting:
+        try:
+            threads = os.listdir(f"/proc/{parent}/task")
+        except OSError:
+            continue  # it has ended
+        for thread in threads:
+            with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
+                waiting += (int(child) for child in file.read().split())
+    yield from waiting[1:]
 
 
 def _memory(child: psutil.Process) -> tuple[int, int]:

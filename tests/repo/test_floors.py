@@ -15,7 +15,7 @@ FLOORS = (
     ("instruments", "ledger", "retainers", "stats"),
     ("expectations", "gradients", "scope"),
     ("assemble", "capture", "diagnose", "folder_swap", "gate", "judge", "render"),
-    ("experiments",),
+    ("experiments", "lanes"),
     ("output", "pipeline"),
     ("cli", "inprocess", "integrations", "pytest_plugin"),
 )

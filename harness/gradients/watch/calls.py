@@ -13,6 +13,17 @@ __all__ = ["Call", "Place", "State", "Value", "above", "below"]
 State = Literal["finite", "infinite", "nan"]
 
 
+_TITLES = {
+    "__getitem__": "indexing",
+    "__setitem__": "assigning to an index",
+    "__rsub__": "sub",
+    "__pow__": "pow",
+    "__rpow__": "pow",
+    "__rdiv__": "div",
+    "data.__get__": ".data",
+}
+
+
 class Place(msgspec.Struct, frozen=True):
     """A line of the user's own code."""
 
@@ -54,7 +65,7 @@ class Value(msgspec.Struct, eq=False, kw_only=True):
         """What the user calls it, else what made it."""
         if self.label is not None:
             return self.label
-        return f"the result of {self.made_by.name}" if self.made_by is not None else "a tensor"
+        return f"the result of {self.made_by.title}" if self.made_by is not None else "a tensor"
 
     @property
     def told(self) -> str:
@@ -79,10 +90,15 @@ class Call(msgspec.Struct, eq=False, kw_only=True):
     outputs: tuple[Value, ...] = ()
 
     @property
+    def title(self) -> str:
+        """What people call it."""
+        return _TITLES.get(self.name, self.name)
+
+    @property
     def at(self) -> str:
         """``mul at line 12``, with the thread where it was another one."""
         where = f" at {self.place}" if self.place is not None else ""
-        return f"{self.name}{where}" + ("" if self.in_main else f" in thread {self.thread}")
+        return f"{self.title}{where}" + ("" if self.in_main else f" in thread {self.thread}")
 
 
 def above(value: Value) -> Iterator[Value]:

@@ -63,7 +63,7 @@ def in_no_optimizer(found: Iterable[Evidence]) -> Iterator[FaultRecord]:
         tensor = evidence.weak()
         if evidence.owned or evidence.reached < LEAST_SEEN or tensor is None or tensor._version != evidence.version:
             continue
-        text = "backward gives it a gradient, but it is in no optimizer and nobody changes it: it was never registered"
+        text = "no optimizer has them and nothing changes them: were they never registered?"
         evidence.seen, evidence.missing = evidence.reached, evidence.reached
         evidence.why_missing = Reason(code="not_registered", text=text)
         lost.append(evidence)
@@ -82,14 +82,15 @@ def _told(fault: str, found: list[Evidence], which: str) -> Iterator[FaultRecord
     for evidence in found:
         groups.setdefault(getattr(evidence, which), []).append(evidence)
     for reason, group in groups.items():
-        place = reason.place or group[0].place
-        text = reason.text
+        place, says, text = reason.place or group[0].place, _SAYS[fault], reason.text
+        if reason.code == "not_registered":
+            says = "backward brings gradients to {names}, and nobody uses them: {text}"
         if fault == "non_finite_gradient":
             count, of = group[0].not_finite_count
-            text = f"{text} ({count} of {of} numbers of {group[0].name}'s)"
+            text = f"{text} ({count} of {of} numbers in that of {group[0].name})"
         yield FaultRecord(
             fault=fault,
-            explanation=_SAYS[fault].format(names=listed(e.name for e in group), text=text),
+            explanation=says.format(names=listed(e.name for e in group), text=text),
             step=min(e.first_step for e in group),
             raised=False,
             path=place.path if place else None,

@@ -115,7 +115,7 @@ class GradientWatch:
             reason = why_null(self._missing(value, None if not self._losses else self._losses[-1]))
         return FaultRecord(
             fault="null_gradient",
-            explanation=f"{value.name}.grad is None at {place}: {reason.text}",
+            explanation=f"{place}: {value.name}.grad is None: {reason.text}",
             step=self._step,
             raised=True,
             path=place.path,
@@ -136,13 +136,13 @@ class GradientWatch:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._optimizers_seen = self._optimizer_stepped = True
-        if not args and not kwargs.get("closure"):  # with a closure the gradients come only now
+        if not _has_closure(args, kwargs):  # with one the gradients come only now
             self._look_at_optimizer(optimizer)
         self._flow.paused.now = True
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._flow.paused.now = False
-        if args or kwargs.get("closure"):
+        if _has_closure(args, kwargs):
             self._look_at_optimizer(optimizer)
 
     def _look_at_optimizer(self, optimizer: Any) -> None:
@@ -151,7 +151,8 @@ class GradientWatch:
             every = [p for group in optimizer.param_groups for p in group["params"]]
             trained = [p for p in every if p.requires_grad or not isinstance(p, torch.nn.Parameter)]
             for parameter in trained or every:
-                evidence = self._evidence_of(parameter, self._labels.parameter(parameter, frames))
+                name = self._labels.parameter(parameter, frames) or _by_number(optimizer, every, parameter)
+                evidence = self._evidence_of(parameter, name)
                 evidence.place, evidence.owned = place_of(frames), True
                 self._look_at(parameter, evidence)
 
@@ -170,7 +171,9 @@ class GradientWatch:
         for value in self._flow.values():
             tensor = value.weak()
             if value.is_parameter and value.gradient is not None and tensor is not None:
-                self._evidence_of(tensor, value.name).reached += 1
+                evidence = self._evidence_of(tensor, value.name)
+                evidence.reached += 1
+                evidence.place = evidence.place or (value.used_by[0].place if value.used_by else None)
 
     def _look_at_silent_ones(self) -> None:
         for call in self._flow.calls:
@@ -216,7 +219,7 @@ class GradientWatch:
             reason = why_not_finite(loss, parameters, tuple(self._flow.calls))
             if reason is not None:
                 grew = self._table.growth_of(evidence.name)
-                text = reason.text + (f"; its norm had grown {grew}: the learning rate is too high" if grew else "")
+                text = reason.text + (f"; its norm had grown {grew}, so the learning rate is too high" if grew else "")
                 evidence.why_not_finite = type(reason)(code=reason.code, text=text, place=reason.place)
 
     def _missing(self, value: Value | None, loss: Value | None, tensor: torch.Tensor | None = None) -> Missing:
@@ -232,3 +235,13 @@ class GradientWatch:
             loss=loss,
             backward_ran=self._backward_ever,
         )
+
+
+def _has_closure(args: Any, kwargs: Any) -> bool:
+    """The hooks are given the optimizer itself among *args*."""
+    return any(value is not None for value in (*args[1:], kwargs.get("closure")))
+
+
+def _by_number(optimizer: Any, parameters: list[torch.Tensor], parameter: torch.Tensor) -> str:
+    number = next(i for i, other in enumerate(parameters) if other is parameter)
+    return f"parameter {number} of {type(optimizer).__name__} (shape {list(parameter.shape)})"

@@ -39,9 +39,9 @@ class Labels:
             name = self._searched(tensor, frames)
         return name
 
-    def parameter(self, tensor: torch.Tensor, frames: tuple[FrameType, ...]) -> str:
-        """As :meth:`of`, and never None: ``a parameter of shape [3, 4]`` where it has no name that can be found."""
-        return self.of(tensor, frames) or self._searched(tensor, frames) or f"a parameter of shape {list(tensor.shape)}"
+    def parameter(self, tensor: torch.Tensor, frames: tuple[FrameType, ...]) -> str | None:
+        """As :meth:`of`, and a plain tensor is looked for in modules and containers too."""
+        return self.of(tensor, frames) or self._searched(tensor, frames)
 
     def _searched(self, tensor: torch.Tensor, frames: tuple[FrameType, ...]) -> str | None:
         if self._searches >= _MOST_SEARCHES:

@@ -32,7 +32,9 @@ def _operands(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, .
     if not call.inputs:
         return None
     given = " and ".join(value.told for value in call.inputs[:3])
-    return msgspec.structs.replace(fault, explanation=f"{call.at} was given {given}. {_what_torch_said(fault)}")
+    return msgspec.structs.replace(
+        fault, explanation=f"{call.place}: {call.title} was given {given}. {_what_torch_said(fault)}"
+    )
 
 
 def _loss(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, ...]) -> FaultRecord | None:
@@ -85,7 +87,8 @@ def _in_place(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, .
     """The last change in place of a tensor of the shape that torch names, made by the function that it names."""
     if call.in_place and call.inputs:
         target = call.inputs[0]
-        text = f"{call.at} changes {target.told} in place, a leaf that requires a gradient: do it under torch.no_grad()"
+        text = f"{call.place}: {call.title} changes {target.told} in place, a leaf that requires a gradient; that is "
+        text += "allowed under torch.no_grad() only"
         return msgspec.structs.replace(fault, explanation=text)
     found = _CHANGED.search(message)
     shape = tuple(int(n) for n in found[1].split(",") if n.strip()) if found else None
@@ -95,7 +98,7 @@ def _in_place(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, .
     change = changes[-1]
     origin = _origin(change)
     made = f", the result of {origin.made_by.at}" if origin.made_by is not None else ""
-    text = f"{change.at} changed {origin.told}{made}, in place, although backward needs it as it was"
+    text = f"{change.place}: {change.title} changed {origin.told}{made}, in place, although backward needs it as it was"
     return _with_reason(fault, text, None, (), change.place)
 
 

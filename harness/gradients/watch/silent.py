@@ -25,15 +25,15 @@ def silent_fault(call: Call, step: int) -> FaultRecord | None:
     if _promoted(call, one, other, result):
         wide = one if one.dtype == "float64" else other
         text = (
-            f"{call.at} was given {one.told} and {other.told}, and the result became float64 without a word: twice the "
-            f"bytes, and slower from here on ({wide.name} is the float64 one)"
+            f"{call.place}: {call.title} was given {one.told} and {other.told}, and the result became float64 "
+            f"without a word: twice the bytes, and slower from here on ({wide.name} is the float64 one)"
         )
         return _fault("dtype_mismatch", text, call, step)
     if _crossed(one, other, result):
         crossed = torch.broadcast_shapes(one.shape, other.shape)
         text = (
-            f"{call.at} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: every element of "
-            f"one with every element of the other, {math.prod(crossed):,} numbers instead of {_elements(one):,}"
+            f"{call.place}: {call.title} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: "
+            f"every element with every element, {math.prod(crossed):,} numbers instead of {_elements(one):,}"
         )
         return _fault("shape_mismatch", text, call, step)
     return None
