@@ -47,7 +47,7 @@ def assemble(
         started=counted.started,
         steps=counted.steps,
         warmup_steps=verdict.warmup_steps,
-        elapsed_s=sum(s.elapsed_ns for s in recording.subjects) / 1e9,
+        elapsed_s=_elapsed_s(recording),
         throughput=_throughput(counted, ledger, verdict.warmup_steps, scenario.items_per_step),
         peak_bytes=followed.peak_bytes if followed is not None else {},
         peak_step=peak.step if peak is not None else None,
@@ -66,6 +66,12 @@ def assemble(
         ending=_ending(recording),
     )
     return _with_expectation(run)
+
+
+def _elapsed_s(recording: Recording) -> float:
+    if recording.took_s is not None:
+        return recording.took_s
+    return sum(subject.elapsed_ns for subject in recording.subjects) / 1e9
 
 
 def _with_expectation(run: RunReport) -> RunReport:

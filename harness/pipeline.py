@@ -87,6 +87,7 @@ def run_scenarios(
     say so, and what was measured before stays. Calls of *progress* and *save* come from several threads where
     ``options.jobs`` says so, and never two at once.
     """
+    began = time.monotonic()
     run = _Run(options, progress, save)
     progress.begin(sum(len(scenario.variants) for scenario in scenarios))
     try:
@@ -100,6 +101,7 @@ def run_scenarios(
         problems=tuple(problems),
         errors=tuple(run.errors),
         interrupted=run.was_interrupted,
+        elapsed_s=time.monotonic() - began,
     )
 
 
@@ -185,6 +187,7 @@ def _recorded(
     server: ForkServer, scenario: ScenarioFile, variant: Variant, options: RunOptions, progress: _Turns
 ) -> Recording:
     """The subjects that every variant has, then those that a first verdict asks for."""
+    began = time.monotonic()
     plan = _plan(options)
     recording = record_variant(
         server,
@@ -205,7 +208,8 @@ def _recorded(
         faults=options.faults,
         on_progress=progress.stepped,
     )
-    return experiments.asked_by(recording)
+    recording = experiments.asked_by(recording)
+    return msgspec.structs.replace(recording, took_s=time.monotonic() - began)
 
 
 def judge_recording(

@@ -154,13 +154,15 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one variant of one scenario gave, over all the subjects that it was run in."""
+    """Everything one variant of one scenario gave, over all the subjects that it was run in; ``took_s`` is how long all
+    of that took, from the first process to the last."""
 
     recording_version: int = RECORDING_VERSION
     tool: Tool
     environment: Environment
     scenario: ScenarioFacts
     subjects: tuple[SubjectRecord, ...]
+    took_s: float | None = None
 
     def subject(self, role: Role) -> SubjectRecord | None:
         """The subject with that role, or None where it was not run."""

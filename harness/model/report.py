@@ -133,6 +133,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """One variant of one scenario, judged. ``steps`` counts all that ran, warm-up among them.
 
+    ``elapsed_s`` is how long all its processes took; where that was not noted, their steps alone.
+
     ``started`` is False where the scenario never came to its first step because the file cannot be run.
 
     ``peak_by_role`` says what was alive on the CPU at the peak of step ``peak_step``, and adds up to that step's exact
@@ -184,7 +186,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What one ``harness run`` says. ``problems`` are requests that led to no run at all, ``errors`` are failures of
-    the tool itself: of what they name there is no run."""
+    the tool itself: of what they name there is no run. ``elapsed_s``: from the first start to the last verdict."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     tool: Tool
@@ -193,3 +195,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     errors: tuple[Problem, ...] = ()
     interrupted: bool = False
+    elapsed_s: float | None = None

@@ -8,7 +8,15 @@ from typing import Literal, get_args
 from harness.model.expectation import Expectation
 from harness.model.report import Comparison, Finding, Report, RunReport
 from harness.render.escaped import cut
-from harness.units import format_bytes, format_count, format_rate, format_ratio, format_share, format_throughput
+from harness.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_rate,
+    format_ratio,
+    format_share,
+    format_throughput,
+)
 
 __all__ = [
     "Standing",
@@ -178,6 +186,8 @@ def closing(report: Report) -> str:
             told += f", {len(surprises)} not: {', '.join(run_title(run) for run in surprises[:3])}{more}"
         for word, meaning in (("inconclusive", "inconclusive"), ("known", "known upstream growth")):
             told += f"; {len(counts[word])} {meaning}" if counts[word] else ""
+    if report.elapsed_s is not None and total > 1:
+        told += f", in {format_duration(report.elapsed_s)}"
     if report.problems:
         told += f"; {len(report.problems)} asked for and not found"
     told += failed
