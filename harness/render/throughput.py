@@ -11,7 +11,7 @@ from harness.units import format_bytes, format_throughput
 
 __all__ = ["HEADINGS", "throughput_rows"]
 
-HEADINGS = ("scenario", "variant", "items/s", "fixed against step", "bytes/item", "allocations/item")
+HEADINGS = ("scenario", "variant", "items/s", "ratio (spread)", "bytes/item", "allocations/item")
 
 
 def throughput_rows(runs: Sequence[RunReport]) -> list[tuple[str, ...]]:

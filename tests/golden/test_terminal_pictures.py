@@ -79,14 +79,25 @@ torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 ·
 def test_what_was_expected_is_told_in_brief() -> None:
     leak = Expectation(kind="leak", cause="held_reference")
     path = "scenarios/held_reference.py"
+    comparison = Comparison(throughput_ratio=12.2, throughput_low=11.0, throughput_high=13.5, peak_ratio=1.0)
     report = a_report(
         a_run("held_reference", path=path, outcome="leak", expected=leak, findings=(a_finding(),)),
         a_run("held_reference", path=path, variant="fixed_step"),
         a_run(
             "batches",
-            throughput=Throughput(steps_per_s=51.0, items_per_s=1632.0),
+            throughput=Throughput(
+                steps_per_s=51.0, items_per_s=1632.0, bytes_per_item=2048.0, allocations_per_item=2.0
+            ),
             expected=Expectation(kind="slower", at_least=4.0),
-            comparison=Comparison(throughput_ratio=12.2, peak_ratio=1.0),
+            comparison=comparison,
+        ),
+        a_run(
+            "batches",
+            variant="fixed_step",
+            throughput=Throughput(
+                steps_per_s=622.2, items_per_s=19910.4, bytes_per_item=1536.0, allocations_per_item=0.0625
+            ),
+            comparison=comparison,
         ),
         a_run(
             "layers",
@@ -100,21 +111,27 @@ def test_what_was_expected_is_told_in_brief() -> None:
     assert render(report) == picture("""
 torch-leak-harness 0.1.0 · Python 3.11.7 · torch 2.13.0 · Linux-6.8-x86_64 · 2 CPUs · seed 0
 
-   scenario        variant     outcome  expected     growth/step  steps          speed
-──────────────────────────────────────────────────────────────────────────────────────
-✓  held_reference  step        leak     leak            16.0 KiB     64   51.0 steps/s
-✓                  fixed_step  stable   stable                 -     64   51.0 steps/s
-✓  batches         step        stable   slower                 -     64  1,632 items/s
-✓  layers          step        stable   higher peak            -     64   51.0 steps/s
+   scenario        variant     outcome  expected     growth/step  steps           speed
+───────────────────────────────────────────────────────────────────────────────────────
+✓  held_reference  step        leak     leak            16.0 KiB     64    51.0 steps/s
+✓                  fixed_step  stable   stable                 -     64    51.0 steps/s
+✓  batches         step        stable   slower                 -     64   1,632 items/s
+✓                  fixed_step  stable   stable                 -     64  19,910 items/s
+✓  layers          step        stable   higher peak            -     64    51.0 steps/s
 
 Found, as expected
   held_reference · step  held_reference 16.0 KiB/step at /home/me/work/train.py:12 in step, held by
                          module train > history: list > [*]
-  batches · step         fixed_step is 12.2x as fast; step peaks at 1.00x its bytes
+  batches · step         fixed_step is 12.2x (11.0x to 13.5x) as fast; step peaks at 1.00x its bytes
   layers · step          step peaks at 3.0x its bytes
                          peak 9.0 MiB on the CPU in step 47: activation 89 %, input 11 %
 
-All 4 runs ended as expected.
+Throughput
+  scenario  variant     items/s          ratio (spread)  bytes/item  allocations/item
+  batches   step          1,632                             2.0 KiB                 2
+            fixed_step   19,910  12.2x (11.0x to 13.5x)     1.5 KiB            0.0625
+
+All 5 runs ended as expected.
 """)
 
 

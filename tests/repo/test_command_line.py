@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--seed",
         "--native",
         "--confirm",
+        "--jobs",
         "--faults",
         "--only",
         "--tag",

@@ -6,12 +6,14 @@ import harness
 
 PUBLIC_NAMES = (
     "GradientCollector",
+    "GradientWatch",
     "HarnessError",
     "NullScope",
     "ResourceScope",
     "Scenario",
     "__version__",
     "batches",
+    "check_gradients",
     "detect",
     "fault",
     "gradient_wrong",

@@ -71,7 +71,19 @@ def test_halves_are_compared_so_that_above_one_the_fix_pays() -> None:
     step = a_run(throughput=Throughput(steps_per_s=10), peak_bytes={"cpu": 600}, allocations_per_step=30.0)
     fixed = a_run(throughput=Throughput(steps_per_s=40), peak_bytes={"cpu": 200}, allocations_per_step=10.0)
 
-    assert compare(step, fixed) == Comparison(throughput_ratio=4.0, peak_ratio=3.0, allocation_ratio=3.0)
+    assert compare(step, fixed) == Comparison(
+        throughput_ratio=4.0, throughput_low=4.0, throughput_high=4.0, peak_ratio=3.0, allocation_ratio=3.0
+    )
+
+
+def test_the_ratio_of_two_speeds_has_the_spread_of_both() -> None:
+    step = a_run(throughput=Throughput(steps_per_s=10, low=0.5, high=1.25))
+    fixed = a_run(throughput=Throughput(steps_per_s=40, low=0.75, high=1.5))
+
+    comparison = compare(step, fixed)
+
+    assert comparison.throughput_low == 4.0 * 0.75 / 1.25
+    assert comparison.throughput_high == 4.0 * 1.5 / 0.5
 
 
 def test_what_was_not_measured_is_not_compared() -> None:
