@@ -16,8 +16,8 @@ _LOSSES = frozenset({"pow", "square", "mse_loss", "l1_loss", "smooth_l1_loss", "
 
 
 def why_zero(parameter: Value, loss: Value | None) -> Reason | None:
-    """The reason; None where the loss is at its least (it is 0, or the term that leads to *parameter* is), which is
-    no fault, or where it cannot be told."""
+    """The reason; None where there is no known one. A loss that is at its least (it is 0, or the term that leads to
+    *parameter* is) is no fault, and neither are ways that cancel each other out (a critic's bias)."""
     if loss is not None and loss.zero:
         return None
     call = _where_it_dies(parameter)
@@ -25,7 +25,7 @@ def why_zero(parameter: Value, loss: Value | None) -> Reason | None:
         return None
     if call.name in _LOSSES and any(value.zero for value in call.outputs):
         return None
-    return next(reason for reason in (rule(call, parameter) for rule in _RULES) if reason is not None)
+    return next((reason for reason in (rule(call, parameter) for rule in _RULES) if reason is not None), None)
 
 
 def _where_it_dies(parameter: Value) -> Call | None:
@@ -83,15 +83,10 @@ def _by_a_number(call: Call, parameter: Value) -> Reason | None:
     return Reason(code="zero_factor", text=f"it dies in {call.at}, where it is multiplied by 0", place=call.place)
 
 
-def _somehow(call: Call, parameter: Value) -> Reason:
-    return Reason(code="unknown", text=f"it dies in {call.at}", place=call.place)
-
-
 _RULES: tuple[Callable[[Call, Value], Reason | None], ...] = (
     _flat,
     _dead,
     _saturated,
     _zero_factor,
     _by_a_number,
-    _somehow,  # always has something to say
 )
