@@ -1,0 +1,152 @@
+"""What a process of its own says about torch: it may die of it, and this one lives on to tell.
+
+The process takes one stage after the other and says so before each; where it dies, another one goes on behind that
+stage. So whatever torch does to a process, every stage is either answered or has a reason why not.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+__all__ = ["FAILS", "STAGES", "DeviceFacts", "LedgerFacts", "Probe", "TorchFacts", "probe"]
+
+STAGES = ("torch", "devices", "instruments", "native_stacks", "libraries", "ledger")
+"""The order in which the process takes them: what may kill it comes late."""
+
+FAILS = "it fails"
+"""How the reason of an instrument begins that is not absent, but broken."""
+
+_LONGEST_S = 120.0
+_NOT_REACHED = "was not reached: the process that was to tell ended before"
+
+
+class TorchFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The build. ``cuda`` and ``hip`` are versions (``12.6``) or None; ``architectures`` those of its device code."""
+
+    version: str
+    cuda: str | None
+    hip: str | None
+    path: str
+    debug: bool
+    threads: int
+    interop_threads: int
+    architectures: tuple[str, ...] = ()
+
+
+class DeviceFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """``driver_cuda`` is the newest CUDA version that the driver serves; ``why_not`` torch's reason for no device."""
+
+    accelerator: str | None
+    names: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    driver_cuda: str | None
+    why_not: str | None
+
+
+class LedgerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Why each ledger cannot serve there; None where its self-test passed."""
+
+    native: str | None
+    dispatch: str | None
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to each stage, or None; then ``errors`` says why, by the stage's name.
+
+    ``instruments`` and ``libraries`` map each to the reason why it does not work, or None.
+    """
+
+    torch: TorchFacts | None = None
+    devices: DeviceFacts | None = None
+    instruments: Mapping[str, str | None] | None = None
+    native_stacks: bool | None = None
+    libraries: Mapping[str, str | None] | None = None
+    ledger: LedgerFacts | None = None
+    errors: Mapping[str, str] = {}
+
+    def error(self, stage: str) -> str:
+        return self.errors.get(stage, _NOT_REACHED)
+
+
+class _Line(msgspec.Struct):
+    stage: str
+    value: Any = None
+    error: str | None = None
+    begins: bool = False
+
+
+def probe(
+    libraries: Sequence[Path] = (), *, environ: Mapping[str, str], longest_s: float = _LONGEST_S, module: str = ""
+) -> Probe:
+    """Ask a new Python in *environ*; *libraries* are loaded there, behind torch. *module* is for tests."""
+    values: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    command = [sys.executable, "-P", "-m", module or "harness.doctor.child", *map(os.fspath, libraries)]
+    while left := [stage for stage in STAGES if stage not in values and stage not in errors]:
+        lines, ending = _ask(command, left, environ=environ, longest_s=longest_s)
+        begun = None
+        for line in lines:
+            begun = line.stage if line.begins else None
+            if line.error is not None:
+                errors[line.stage] = line.error
+            elif not line.begins:
+                values[line.stage] = line.value
+        if left == [stage for stage in STAGES if stage not in values and stage not in errors]:
+            errors[begun or left[0]] = ending  # one stage less each time, so this ends
+    return msgspec.convert({**values, "errors": errors}, Probe)
+
+
+def _ask(
+    command: Sequence[str], stages: Sequence[str], *, environ: Mapping[str, str], longest_s: float
+) -> tuple[list[_Line], str]:
+    """What it said before it ended, and how it ended."""
+    ours = str(Path(__file__).resolve().parents[2])  # last: it may be a folder that has more than our package in it
+    path = os.pathsep.join(filter(None, (environ.get("PYTHONPATH"), ours)))
+    env = {**environ, "PYTHONPATH": path, "HARNESS_DOCTOR_STAGES": ",".join(stages)}
+    process = subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        try:
+            out, err = process.communicate(timeout=longest_s)
+            ending = _ending(process.returncode, err)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+            ending = f"did not end within {longest_s:g} s"
+        except BaseException:
+            process.kill()
+            raise
+    return list(_lines(out)), ending
+
+
+def _lines(out: bytes) -> list[_Line]:
+    lines = []
+    for line in out.splitlines():
+        try:
+            lines.append(msgspec.json.decode(line, type=_Line))
+        except msgspec.DecodeError:
+            continue  # cut off in the middle, or printed by something else
+    return lines
+
+
+def _ending(code: int, err: bytes) -> str:
+    if code < 0:
+        return f"the process died of {_signal_name(-code)}"
+    last = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()][-1:]
+    return f"the process ended with exit code {code}{''.join(f' ({line})' for line in last)}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
