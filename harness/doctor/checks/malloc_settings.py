@@ -86,7 +86,7 @@ def _tunables(here: Surroundings) -> tuple[Check, ...]:
         if not equals or not value:
             says, advice = (
                 f"GLIBC_TUNABLES holds {tunable!r}, which is no name=value",
-                "Write glibc.malloc.arena_max=2, with colons between several.",
+                "Write glibc.malloc.arena_max=2.",
             )
             checks.append(problem("GLIBC_TUNABLES", says, advice))
         elif prefix == "glibc.malloc" and short not in _TUNABLES:

@@ -47,8 +47,14 @@ def _unreadable(here: Surroundings) -> tuple[Check, ...]:
 
 
 def _different(here: Surroundings) -> tuple[Check, ...]:
-    first, second = here.variable("OMP_NUM_THREADS"), here.variable("MKL_NUM_THREADS")
-    if not first or not second or first == second:
-        return ()
-    says = f"OMP_NUM_THREADS={first} and MKL_NUM_THREADS={second}: matrix products take another number than the rest"
-    return (note("threads", says, "Set both alike, or leave MKL's to follow OMP's."),)
+    """What was asked for and is not what torch took, or is asked for in two ways."""
+    omp, mkl = here.variable("OMP_NUM_THREADS"), here.variable("MKL_NUM_THREADS")
+    torch = here.probe.torch
+    checks = []
+    if omp and mkl and omp != mkl:
+        says = f"OMP_NUM_THREADS={omp} and MKL_NUM_THREADS={mkl}: matrix products take another number than the rest"
+        checks.append(note("threads", says, "Set both alike, or leave MKL's to follow OMP's."))
+    elif torch is not None and omp.isdigit() and int(omp) > torch.threads:
+        says = f"OMP_NUM_THREADS={omp} asks for more than the {torch.threads} that torch took"
+        checks.append(note("threads", says, "Nothing is lost by it: there are no processors for the others."))
+    return tuple(checks)
