@@ -21,6 +21,8 @@ __all__ = ["FAILS", "STAGES", "DeviceFacts", "LedgerFacts", "Probe", "TorchFacts
 STAGES = ("torch", "devices", "instruments", "native_stacks", "libraries", "ledger")
 """The order in which the process takes them: what may kill it comes late."""
 
+_NEED_TORCH = ("devices", "libraries", "ledger")
+
 FAILS = "it fails"
 """How the reason of an instrument begins that is not absent, but broken."""
 
@@ -84,24 +86,39 @@ class _Line(msgspec.Struct):
 
 
 def probe(
-    libraries: Sequence[Path] = (), *, environ: Mapping[str, str], longest_s: float = _LONGEST_S, module: str = ""
+    libraries: Sequence[Path] = (),
+    *,
+    environ: Mapping[str, str],
+    longest_s: float = _LONGEST_S,
+    module: str = "harness.doctor.child",
 ) -> Probe:
-    """Ask a new Python in *environ*; *libraries* are loaded there, behind torch. *module* is for tests."""
+    """Ask a new Python in *environ*; *libraries* are loaded there, behind torch.
+
+    *longest_s* is for each process, and a stage that takes longer has that as its reason. *module* is what runs there.
+    """
     values: dict[str, Any] = {}
     errors: dict[str, str] = {}
-    command = [sys.executable, "-P", "-m", module or "harness.doctor.child", *map(os.fspath, libraries)]
-    while left := [stage for stage in STAGES if stage not in values and stage not in errors]:
+    command = [sys.executable, "-P", "-m", module, *map(os.fspath, libraries)]
+    while left := _left(values, errors):
         lines, ending = _ask(command, left, environ=environ, longest_s=longest_s)
-        begun = None
+        begun = left[0]
         for line in lines:
-            begun = line.stage if line.begins else None
-            if line.error is not None:
+            if line.begins:
+                begun = line.stage
+            elif line.error is not None:
                 errors[line.stage] = line.error
-            elif not line.begins:
+            else:
                 values[line.stage] = line.value
-        if left == [stage for stage in STAGES if stage not in values and stage not in errors]:
-            errors[begun or left[0]] = ending  # one stage less each time, so this ends
+        if begun not in values:
+            errors.setdefault(begun, ending)  # one stage less each time, so this ends
+    errors = {**dict.fromkeys(_NEED_TORCH, "torch cannot be imported"), **errors} if "torch" in errors else errors
     return msgspec.convert({**values, "errors": errors}, Probe)
+
+
+def _left(values: Mapping[str, Any], errors: Mapping[str, str]) -> list[str]:
+    """Stages to take yet: without those that need torch where it does not work, since it may hang each time."""
+    useless = _NEED_TORCH if "torch" in errors else ()
+    return [stage for stage in STAGES if stage not in values and stage not in errors and stage not in useless]
 
 
 def _ask(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from harness.doctor.answers import note, ok, problem
@@ -29,7 +28,8 @@ def check_archives(here: Surroundings) -> tuple[Check, ...]:
     looked_at = 0
     damaged: list[Check] = []
     left_over: list[Path] = []
-    for path in _files(here):
+    files, whole = _files(here)
+    for path in files:
         if is_left_over(path):
             left_over.append(path)
         elif is_archive(path):
@@ -44,6 +44,8 @@ def check_archives(here: Surroundings) -> tuple[Check, ...]:
     checks += _left_over(left_over)
     if not damaged:
         says = f"{format_number_of(looked_at, 'downloaded file')} looked at, none damaged"
+        if not whole:
+            says += f"; there are more than the {_MOST_ENTRIES:,} entries looked through"
         checks.insert(0, ok("archives", says))
     return tuple(checks)
 
@@ -70,11 +72,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _files(here: Surroundings) -> Iterator[Path]:
-    """Files in the folders of downloads, each once; links to folders are not followed."""
+def _files(here: Surroundings) -> tuple[list[Path], bool]:
+    """Files in the folders of downloads, each once, and whether that is all; links to folders are not followed."""
     waiting = [cache.folder for cache in cache_folders(here) if cache.downloads]
     seen: set[Path] = set()
     entries = 0
+    files: list[Path] = []
     while waiting:
         folder = waiting.pop()
         if folder in seen:
@@ -87,8 +90,9 @@ def _files(here: Surroundings) -> Iterator[Path]:
         for entry in inside:
             entries += 1
             if entries > _MOST_ENTRIES:
-                return
+                return files, False
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(Path(entry.path))
             else:
-                yield Path(entry.path)
+                files.append(Path(entry.path))
+    return files, True

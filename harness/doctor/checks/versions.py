@@ -10,15 +10,17 @@ from harness.model.checkup import Check
 
 __all__ = ["check_versions"]
 
+_MOST_SHOWN = 4
+
 
 def check_versions(here: Surroundings) -> tuple[Check, ...]:
     """One line for each pair that is wrong, or one that says how many were looked at."""
     wrong = (*_known(here), *_requirements(here))
     if wrong:
         return wrong
-    owners = len({requirement.of for requirement in here.requirements})
-    says = f"{len(here.requirements)} requirements of {owners} packages hold, and no known bad pair is installed"
-    return (ok("versions", says),)
+    owners = sorted({requirement.of for requirement in here.requirements})
+    shown = f"{', '.join(owners[:_MOST_SHOWN])}{', ...' if len(owners) > _MOST_SHOWN else ''}" or "no package"
+    return (ok("versions", f"every requirement of {shown} is met, and no known bad pair is installed"),)
 
 
 def _known(here: Surroundings) -> tuple[Check, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-
-import pytest  # noqa: TC002 - as all tests have it
+from typing import TYPE_CHECKING
 
 from harness.doctor.checks import archives
 from harness.doctor.checks.archives import check_archives
 from tests.unit.doctor.planted import healthy, only, write
 from tests.unit.doctor.test_archive_files import a_zip
+
+if TYPE_CHECKING:
+    import pytest
 
 HUB = "home/.cache/torch/hub/checkpoints"
 HUGGING_FACE = "home/.cache/huggingface/hub/models--x"

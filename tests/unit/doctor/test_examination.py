@@ -8,7 +8,7 @@ import pytest
 
 from harness.doctor.answers import ok
 from harness.doctor.checks import CHECKS
-from harness.doctor.examine import examine
+from harness.doctor.examination import examine
 from harness.doctor.surroundings import Surroundings
 from harness.model.checkup import Check
 from tests.unit.doctor.planted import healthy, write
