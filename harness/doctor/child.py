@@ -44,16 +44,14 @@ def _answer(read: Callable[[], Any]) -> dict[str, Any]:
 def _torch() -> TorchFacts:
     import torch
 
-    cuda = torch.version.cuda
     return TorchFacts(
         version=str(torch.__version__),
-        cuda=cuda,
+        cuda=torch.version.cuda,
         hip=getattr(torch.version, "hip", None),
         path=os.path.dirname(torch.__file__),
         debug=bool(torch.version.debug),
         threads=torch.get_num_threads(),
         interop_threads=torch.get_num_interop_threads(),
-        architectures=tuple(torch.cuda.get_arch_list()) if cuda and torch.cuda.is_available() else (),
     )
 
 
@@ -66,14 +64,17 @@ def _devices() -> DeviceFacts:
     count = torch.accelerator.device_count() if kind else 0
     names = tuple(str(backend.get_device_name(i)) for i in range(count)) if hasattr(backend, "get_device_name") else ()
     capabilities: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
     if kind == "cuda" and torch.version.cuda:
         capabilities = tuple("{}.{}".format(*torch.cuda.get_device_capability(i)) for i in range(count))
+        architectures = tuple(torch.cuda.get_arch_list())
     return DeviceFacts(
         accelerator=kind,
         names=names,
         capabilities=capabilities,
         driver_cuda=_driver_cuda(),
         why_not=_why_no_cuda(torch) if kind is None and torch.version.cuda else None,
+        architectures=architectures,
     )
 
 

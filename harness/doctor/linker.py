@@ -63,13 +63,14 @@ class Linker:
     def link(self, starts: Sequence[Path], *, loaded: Iterable[Path] = ()) -> Linked:
         """*starts* with all that they need. *loaded* are folders whose libraries are in the process already.
 
-        Raises :class:`ElfError` and OSError for one of *starts* that cannot be read.
+        Raises :class:`ElfError` for one of *starts* that is no library, is damaged, or is for another machine; OSError
+        for one that cannot be read.
         """
         files: dict[str, ElfFile] = {}
         missing: list[Missing] = []
         waiting: deque[tuple[ElfFile, tuple[Path, ...]]] = deque()
         for start in starts:
-            files[start.name] = read_elf(start)
+            files[start.name] = self._read(start)
             waiting.append((files[start.name], ()))
         while waiting:
             file, inherited = waiting.popleft()
@@ -113,14 +114,22 @@ class Linker:
 
     def _usable(self, path: Path) -> tuple[ElfFile | None, str]:
         try:
-            file = read_elf(path)
+            return self._read(path), ""
         except FileNotFoundError:
             return None, ""
-        except (ElfError, OSError) as error:
-            return None, f"{path}: {getattr(error, 'strerror', None) or error}"
+        except ElfError as error:
+            return None, str(error)
+        except OSError as error:
+            return None, f"{path}: {error.strerror}"
+
+    def _read(self, path: Path) -> ElfFile:
+        try:
+            file = read_elf(path)
+        except ElfError as error:
+            raise ElfError(f"{path}: {error}") from None
         if (file.machine, file.bits) != (self._machine, 64):
-            return None, f"{path} is for {file.machine} ({file.bits} bit), and this is {self._machine}"
-        return file, ""
+            raise ElfError(f"{path} is for {file.machine} ({file.bits} bit), and this is {self._machine}")
+        return file
 
     def _expanded(self, folders: Iterable[str], file: ElfFile) -> tuple[Path, ...]:
         origin = str(file.path.resolve().parent)

@@ -31,7 +31,7 @@ _NOT_REACHED = "was not reached: the process that was to tell ended before"
 
 
 class TorchFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The build. ``cuda`` and ``hip`` are versions (``12.6``) or None; ``architectures`` those of its device code."""
+    """The build. ``cuda`` and ``hip`` are versions (``12.6``) or None."""
 
     version: str
     cuda: str | None
@@ -40,17 +40,20 @@ class TorchFacts(msgspec.Struct, frozen=True, kw_only=True):
     debug: bool
     threads: int
     interop_threads: int
-    architectures: tuple[str, ...] = ()
 
 
 class DeviceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """``driver_cuda`` is the newest CUDA version that the driver serves; ``why_not`` torch's reason for no device."""
+    """``driver_cuda`` is the newest CUDA version that the driver serves; ``why_not`` torch's reason for no device.
+
+    ``architectures`` are those that the build has device code for, as far as torch tells.
+    """
 
     accelerator: str | None
     names: tuple[str, ...]
     capabilities: tuple[str, ...]
     driver_cuda: str | None
     why_not: str | None
+    architectures: tuple[str, ...] = ()
 
 
 class LedgerFacts(msgspec.Struct, frozen=True, kw_only=True):

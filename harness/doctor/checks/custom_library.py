@@ -41,12 +41,9 @@ def _read(here: Surroundings, library: Path) -> tuple[Check, ...]:
     """What is wrong with it by its own headers: these sentences name more than the loader's."""
     folder = here.torch_folder
     try:
-        found, other = Linker(here).find(str(library))
-        if found is None:
-            return (_problem(library, other or f"{library} cannot be read", "Build it on a machine of this kind."),)
         linked = Linker(here).link((library,), loaded=() if folder is None else (folder / "lib",))
     except (ElfError, OSError) as error:
-        return (_problem(library, f"{library}: {error}", "Build it again."),)
+        return (_problem(library, str(error), "Build it again, on a machine of this kind."),)
     return said_of(linked, library.name)
 
 

@@ -46,24 +46,31 @@ def _without_cuda(torch: TorchFacts, devices: DeviceFacts, driver: str | None) -
 
 def _with_cuda(here: Surroundings, torch: TorchFacts, devices: DeviceFacts, driver: str | None) -> Check:
     assert torch.cuda is not None
-    sides = f"build: CUDA {torch.cuda}; driver: {driver or 'none'}"
-    if devices.driver_cuda:
-        sides += f" (CUDA up to {devices.driver_cuda})"
-    oldest = _OLDEST_DRIVER.get(release(torch.cuda)[0])
-    if driver is not None and oldest is not None and release(driver)[0] < oldest and devices.accelerator is None:
-        says = f"{sides}; this build needs driver {oldest} or newer"
-        return problem("device", says, _INSTALL)
+    serves = f" (CUDA up to {devices.driver_cuda})" if devices.driver_cuda else ""
+    is_there = driver is not None or bool(serves)
+    sides = f"build: CUDA {torch.cuda}; driver: {driver or ('version unknown' if is_there else 'none')}{serves}"
     if devices.accelerator is not None:
         return ok("device", f"{_names(devices)}; {sides}")
+    if _is_too_old(driver, devices.driver_cuda, torch.cuda):
+        oldest = _OLDEST_DRIVER.get(release(torch.cuda)[0], "that is newer")
+        return problem("device", f"{sides}; this build needs driver {oldest} or newer", _INSTALL)
     hidden = here.environ.get("CUDA_VISIBLE_DEVICES")
-    if hidden is not None and (hidden.strip() in ("", "-1") or driver is not None):
+    if hidden is not None and (hidden.strip() in ("", "-1") or is_there):
         says = f"{sides}; CUDA_VISIBLE_DEVICES={hidden!r} leaves no device"
         return note("device", says, "Unset it to see all devices.")
-    if driver is None:
+    if not is_there:
         says = f"{sides}: a CUDA build on a machine without a NVIDIA driver, so the CPU is used"
         return note("device", says)
     says = f"{sides}; torch finds no device: {devices.why_not}"
     return problem("device", says, f"Does nvidia-smi list one? {_INSTALL}")
+
+
+def _is_too_old(driver: str | None, driver_cuda: str | None, cuda: str) -> bool:
+    """By the kernel module's version where there is one (WSL has none), else by what the driver's library states."""
+    major = release(cuda)[0]
+    if driver is not None:
+        return release(driver)[0] < _OLDEST_DRIVER.get(major, 0)
+    return driver_cuda is not None and release(driver_cuda)[0] < major
 
 
 def _architectures(torch: TorchFacts, devices: DeviceFacts) -> tuple[Check, ...]:
@@ -71,11 +78,11 @@ def _architectures(torch: TorchFacts, devices: DeviceFacts) -> tuple[Check, ...]
     unserved = [
         f"{name} is sm_{capability.replace('.', '')}"
         for name, capability in zip(devices.names, devices.capabilities, strict=False)
-        if torch.architectures and not _serves(torch.architectures, release(capability))
+        if devices.architectures and not _serves(devices.architectures, release(capability))
     ]
     if not unserved:
         return ()
-    says = f"{'; '.join(unserved)}, and torch {torch.version} has code for {', '.join(torch.architectures)}"
+    says = f"{'; '.join(unserved)}, and torch {torch.version} has code for {', '.join(devices.architectures)}"
     return (problem("device code", says, _INSTALL),)
 
 

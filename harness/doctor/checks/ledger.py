@@ -23,7 +23,9 @@ def check_ledger(here: Surroundings) -> tuple[Check, ...]:
         if here.probe.torch is None:
             return (not_here("ledger", f"no ledger without torch ({why})"),)
         return (problem("ledger", f"the ledgers' self-test failed: {why}", _REPORT),)
-    return (_native(here, facts.native), _dispatch(facts.dispatch))
+    devices = here.probe.devices
+    accelerator = None if devices is None else devices.accelerator
+    return (_native(here, facts.native), _dispatch(facts.dispatch, accelerator))
 
 
 def _native(here: Surroundings, why_not: str | None) -> Check:
@@ -35,7 +37,8 @@ def _native(here: Surroundings, why_not: str | None) -> Check:
     return note("native ledger", f"does not work here: {why_not}", _REBUILD)
 
 
-def _dispatch(why_not: str | None) -> Check:
+def _dispatch(why_not: str | None, accelerator: str | None) -> Check:
     if why_not is None:
-        return ok("dispatch ledger", "works: a known storage was seen, and seen to go")
+        taken = f"; it is taken here, since it sees {accelerator} tensors too" if accelerator else ""
+        return ok("dispatch ledger", f"works: a known storage was seen, and seen to go{taken}")
     return problem("dispatch ledger", f"does not work here: {why_not}", _REPORT)

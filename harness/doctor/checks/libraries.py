@@ -26,9 +26,8 @@ def check_libraries(here: Surroundings) -> tuple[Check, ...]:
     try:
         linked = Linker(here).link(starts)
     except (ElfError, OSError) as error:
-        says = f"one cannot be read: {error}"
-        advice = "An install that broke off, or a full disk: install torch again."
-        return (problem("torch's libraries", says, advice),)
+        advice = "An install that broke off, a full disk, or a copy from another machine: install torch again."
+        return (problem("torch's libraries", str(error), advice),)
     wrong = said_of(linked, "torch's libraries")
     if wrong:
         return wrong

@@ -12,7 +12,7 @@ from harness.doctor.probe import DeviceFacts
 from harness.doctor.surroundings import Surroundings
 from tests.unit.doctor.planted import a_probe, a_torch, healthy, only, write
 
-CUDA_13 = {"version": "2.13.0+cu130", "cuda": "13.0", "architectures": ("sm_80", "sm_90", "compute_90")}
+CUDA_13 = {"version": "2.13.0+cu130", "cuda": "13.0"}
 NO_DEVICE: dict[str, Any] = {
     "accelerator": None,
     "names": (),
@@ -27,11 +27,9 @@ def with_driver(root: Path, version: str) -> None:
     write(root, "proc/driver/nvidia/version", text)
 
 
-def a_cuda_machine(
-    root: Path, *, torch: dict[str, Any] = CUDA_13, environ: dict[str, str] | None = None, **devices: Any
-) -> Surroundings:
+def a_cuda_machine(root: Path, *, environ: dict[str, str] | None = None, **devices: Any) -> Surroundings:
     facts = DeviceFacts(**{**NO_DEVICE, **devices})
-    return healthy(root, environ=environ, probe=a_probe(torch=a_torch(**torch), devices=facts))
+    return healthy(root, environ=environ, probe=a_probe(torch=a_torch(**CUDA_13), devices=facts))
 
 
 def a_card(name: str, capability: str) -> dict[str, Any]:
@@ -56,6 +54,34 @@ def test_a_driver_too_old_for_the_build_is_a_problem_with_both_versions(tmp_path
     assert check.says == (
         "build: CUDA 13.0; driver: 535.129.03 (CUDA up to 12.2); this build needs driver 580 or newer"
     )
+
+
+def test_a_driver_without_a_version_is_judged_by_the_cuda_that_it_serves(tmp_path: Path) -> None:
+    older = only(check_device(a_cuda_machine(tmp_path, driver_cuda="12.2")))
+    newer = only(check_device(a_cuda_machine(tmp_path, driver_cuda="13.1")))
+
+    assert "driver: version unknown (CUDA up to 12.2); this build needs driver 580 or newer" in older.says
+    assert (newer.status, "no CUDA-capable device" in newer.says) == ("problem", True)
+
+
+def test_a_rocm_build_without_a_device_and_another_accelerator_are_no_problem(tmp_path: Path) -> None:
+    rocm = healthy(tmp_path, probe=a_probe(torch=a_torch(hip="6.4")))
+    xpu = healthy(
+        tmp_path, probe=a_probe(devices=DeviceFacts(**{**NO_DEVICE, **a_card("Arc", ""), "accelerator": "xpu"}))
+    )
+
+    assert (only(check_device(rocm)).status, "ROCm 6.4" in only(check_device(rocm)).says) == ("note", True)
+    assert only(check_device(xpu)).says == "xpu: Arc"
+
+
+def test_cards_of_a_kind_are_counted(tmp_path: Path) -> None:
+    card = {**a_card("H200", "9.0"), "names": ("H200", "H200", "T4")}
+
+    assert only(check_device(a_cuda_machine(tmp_path, **card))).says.startswith("2 x H200, T4; ")
+
+
+def test_without_torch_nothing_is_told(tmp_path: Path) -> None:
+    assert only(check_device(healthy(tmp_path, probe=a_probe(torch=None)))).status == "not_here"
 
 
 def test_the_open_kernel_modules_version_is_read_too(tmp_path: Path) -> None:
@@ -116,9 +142,8 @@ def test_a_device_that_the_build_has_no_code_for_is_a_problem(
     tmp_path: Path, architectures: tuple[str, ...], served: bool
 ) -> None:
     with_driver(tmp_path, "590.48.01")
-    torch = {**CUDA_13, "architectures": architectures}
 
-    checks = check_device(a_cuda_machine(tmp_path, torch=torch, **a_card("B200", "10.0")))
+    checks = check_device(a_cuda_machine(tmp_path, architectures=architectures, **a_card("B200", "10.0")))
 
     assert [check.status for check in checks] == (["ok"] if served else ["ok", "problem"])
     if not served:

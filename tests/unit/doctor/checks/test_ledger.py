@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.doctor.checks.ledger import check_ledger
-from harness.doctor.probe import LedgerFacts
+from harness.doctor.probe import DeviceFacts, LedgerFacts
 from tests.unit.doctor.planted import a_probe, healthy, only
 
 
@@ -13,6 +13,14 @@ def test_both_ledgers_work(tmp_path: Path) -> None:
     checks = check_ledger(healthy(tmp_path))
 
     assert [(check.name, check.status) for check in checks] == [("native ledger", "ok"), ("dispatch ledger", "ok")]
+
+
+def test_beside_an_accelerator_the_one_that_sees_its_tensors_is_told(tmp_path: Path) -> None:
+    cuda = DeviceFacts(accelerator="cuda", names=(), capabilities=(), driver_cuda=None, why_not=None)
+
+    _, dispatch = check_ledger(healthy(tmp_path, probe=a_probe(devices=cuda)))
+
+    assert dispatch.says.endswith("; it is taken here, since it sees cuda tensors too")
 
 
 def test_a_native_ledger_that_was_not_built_is_a_note_with_the_reason(tmp_path: Path) -> None:

@@ -53,6 +53,15 @@ def test_a_library_of_torchs_that_is_cut_off_is_a_problem(tmp_path: Path) -> Non
     assert (check.status, "cut off or damaged" in check.says) == ("problem", True)
 
 
+def test_a_torch_for_another_machine_is_a_problem_with_both_names(tmp_path: Path) -> None:
+    here = with_torch(tmp_path)
+    write_library(tmp_path / "site/torch/_C.cpython-311-x86_64-linux-gnu.so", machine=183)
+
+    check = only(check_libraries(here))
+
+    assert (check.status, "is for aarch64 (64 bit), and this is x86_64" in check.says) == ("problem", True)
+
+
 def test_other_systems_and_a_missing_torch_are_no_problem(tmp_path: Path) -> None:
     assert only(check_libraries(healthy(tmp_path, system="Darwin"))).status == "not_here"
     assert only(check_libraries(healthy(tmp_path))).status == "not_here"
