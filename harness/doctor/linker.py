@@ -42,11 +42,6 @@ class Linked(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     versions: tuple[MissingVersion, ...]
 
-    def needed(self, prefix: str) -> tuple[str, ...]:
-        """All versions with this prefix (``GLIBC_``) that a library asks for, without the weak ones."""
-        needs = (need for file in self.files.values() for need in file.needs if not need.weak)
-        return tuple(sorted({need.version for need in needs if need.version.startswith(prefix)}))
-
 
 class Linker:
     """The loader of these surroundings."""

@@ -22,7 +22,8 @@ def check_libraries(here: Surroundings) -> tuple[Check, ...]:
         return (not_here("torch's libraries", says),)
     starts = torch_libraries(here)
     if not starts:
-        return (not_here("torch's libraries", "no torch is installed here"),)
+        says = f"{here.torch_folder} has none" if here.torch_folder else "no torch is installed here"
+        return (not_here("torch's libraries", says),)
     try:
         linked = Linker(here).link(starts)
     except (ElfError, OSError) as error:

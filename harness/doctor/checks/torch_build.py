@@ -48,8 +48,12 @@ def _help(here: Surroundings, error: str) -> str:
         )
     if "cannot open shared object file" in error or "No such file" in error:
         return "The lines under libraries name what is missing and who asks for it."
+    if "SIGKILL" in error:
+        return "The usual reason is a want of memory: see the lines under memory."
+    if "SIGILL" in error:
+        return "The build has instructions that this processor lacks: use one for an older processor."
     if "died of" in error:
-        return "`python -X faulthandler -c 'import torch'` shows where; a wrong build for this processor is likely."
+        return "`python -X faulthandler -c 'import torch'` shows the Python line at which it dies."
     return "`python -c 'import torch'` shows the whole error; an install that broke off is mended by installing again."
 
 

@@ -67,6 +67,14 @@ def test_a_library_for_another_machine_is_passed_over_and_remembered(tmp_path: P
     assert mended.missing == ()
 
 
+def test_a_name_with_a_slash_is_a_path_and_looked_for_nowhere_else(tmp_path: Path) -> None:
+    write_library(tmp_path / "opt/x.so")
+    write_library(tmp_path / "usr/lib/y.so")
+    start = write_library(tmp_path / "a.so", needed=("/opt/x.so", "/y.so"))
+
+    assert [missing.name for missing in Linker(healthy(tmp_path)).link([start]).missing] == ["/y.so"]
+
+
 def test_a_version_that_the_found_library_does_not_define_is_missing(tmp_path: Path) -> None:
     write_library(tmp_path / "usr/lib/libc.so.6", defines=("libc.so.6", "GLIBC_2.28"))
     needs = {"libc.so.6": ("GLIBC_2.28", "GLIBC_2.38", "GLIBC_2.99")}

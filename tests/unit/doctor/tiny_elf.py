@@ -9,6 +9,8 @@ from pathlib import Path
 __all__ = ["write_library"]
 
 _SIZE_OF_HEADERS = 64 + 2 * 56
+_BASE = 0x4000
+"""Addresses are not offsets in the file, as in most libraries."""
 
 
 class _Strings:
@@ -43,19 +45,21 @@ def write_library(
     start = _SIZE_OF_HEADERS
     needs_at = start + len(strings.bytes)
     defines_at = needs_at + len(verneed)
-    tags.append((5, start))
+    tags.append((5, _BASE + start))
     if needs:
-        tags += [(0x6FFFFFFE, needs_at), (0x6FFFFFFF, len(needs))]
+        tags += [(0x6FFFFFFE, _BASE + needs_at), (0x6FFFFFFF, len(needs))]
     if defines:
-        tags += [(0x6FFFFFFC, defines_at), (0x6FFFFFFD, len(defines))]
+        tags += [(0x6FFFFFFC, _BASE + defines_at), (0x6FFFFFFD, len(defines))]
     dynamic_at = defines_at + len(verdef)
     dynamic = b"".join(struct.pack("<QQ", *tag) for tag in (*tags, (0, 0)))
     whole = dynamic_at + len(dynamic)
     content = b"".join(
         (
             _header(machine, bits),
-            struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, whole, whole, 4096),
-            struct.pack("<IIQQQQQQ", 2, 6, dynamic_at, dynamic_at, dynamic_at, len(dynamic), len(dynamic), 8),
+            struct.pack("<IIQQQQQQ", 1, 5, 0, _BASE, _BASE, whole, whole, 4096),
+            struct.pack(
+                "<IIQQQQQQ", 2, 6, dynamic_at, _BASE + dynamic_at, _BASE + dynamic_at, len(dynamic), len(dynamic), 8
+            ),
             *(strings.bytes, verneed, verdef, dynamic),
         )
     )

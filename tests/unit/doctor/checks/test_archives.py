@@ -53,8 +53,14 @@ def test_a_download_that_broke_off_is_a_note_with_its_size(tmp_path: Path) -> No
     left = write(tmp_path, f"{HUGGING_FACE}/blobs/abc.incomplete", bytes(2048))
 
     _, check = check_archives(healthy(tmp_path))
+    write(tmp_path, f"{HUB}/net.pth.1f.partial", bytes(1024))
+    _, both = check_archives(healthy(tmp_path))
 
-    assert (check.status, str(left) in check.says, "2.0 KiB" in check.help) == ("note", True, True)
+    assert (check.status, check.says) == ("note", f"1 download broke off or still runs: {left}")
+    assert "2.0 KiB" in check.help
+    assert both.says.startswith("2 downloads broke off")
+    assert both.says.endswith(" and others")
+    assert "3.0 KiB" in both.help
 
 
 def test_folders_that_variables_name_are_looked_through(tmp_path: Path) -> None:

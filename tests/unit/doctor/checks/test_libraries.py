@@ -64,4 +64,6 @@ def test_a_torch_for_another_machine_is_a_problem_with_both_names(tmp_path: Path
 
 def test_other_systems_and_a_missing_torch_are_no_problem(tmp_path: Path) -> None:
     assert only(check_libraries(healthy(tmp_path, system="Darwin"))).status == "not_here"
-    assert only(check_libraries(healthy(tmp_path))).status == "not_here"
+    assert only(check_libraries(healthy(tmp_path))).says == "no torch is installed here"
+    empty = healthy(tmp_path, torch_file=tmp_path / "torch/__init__.py")
+    assert only(check_libraries(empty)).says == f"{tmp_path}/torch has none"

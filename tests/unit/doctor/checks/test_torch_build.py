@@ -31,7 +31,9 @@ def test_a_torch_that_is_not_installed_is_a_problem(tmp_path: Path) -> None:
     [
         ("ImportError: libgomp.so.1: cannot open shared object file: No such file or directory", "under libraries"),
         ("ImportError: libtorch_cpu.so: undefined symbol: _ZN3c105ErrorE", "two builds are mixed"),
-        ("the process died of SIGILL", "faulthandler"),
+        ("the process died of SIGSEGV", "faulthandler"),
+        ("the process died of SIGILL", "this processor lacks"),
+        ("the process died of SIGKILL", "want of memory"),
         ("AttributeError: module 'torch' has no attribute 'x'", "the whole error"),
     ],
 )

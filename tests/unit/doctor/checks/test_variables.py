@@ -50,11 +50,15 @@ def test_a_name_that_stands_in_torchs_own_files_is_read_whatever_the_table_says(
     assert (without.status, within.status) == ("problem", "ok")
 
 
-@pytest.mark.parametrize("name", ["MALLOC_SPEED", "TORCHDYNAMO_FLY"])
-def test_a_prefix_that_only_one_reader_uses_makes_an_unread_name_certain(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "reader"), [("MALLOC_SPEED", "glibc's malloc"), ("TORCHDYNAMO_FLY", "this torch")])
+def test_a_prefix_that_only_one_reader_uses_makes_an_unread_name_certain(
+    tmp_path: Path, name: str, reader: str
+) -> None:
     here = healthy(tmp_path, environ={name: "1"}, torch_file=write(tmp_path, "torch/__init__.py", ""))
 
-    assert only(check_variables(here)).status == "note"
+    check = only(check_variables(here))
+
+    assert (check.status, check.says) == ("note", f"{name} is set, and {reader} has no setting of that name")
 
 
 @pytest.mark.parametrize("name", ["CUDA_MY_CLUSTER_QUEUE", "TORCH_MY_PROJECT_FLAG", "NCCL_IB_HCAS", "MY_OMP"])
