@@ -31,8 +31,8 @@ __all__ = ["doctor"]
 def doctor(libraries: tuple[Path, ...], format: str, quiet: bool) -> int:
     """Say what works here and what does not: ledgers, instruments, torch's build and libraries, limits, caches.
 
-    torch is imported in a process of its own, so one that crashes or hangs is an answer too. Nothing is written and
-    nothing is loaded from the network.
+    torch is imported in a process of its own, so one that crashes or hangs is an answer too. Nothing is loaded from
+    the network, and no file is left behind.
 
     Exits 0 where nothing is a problem (notes are none), 1 where something is, 4 on wrong usage.
     """

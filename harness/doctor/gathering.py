@@ -32,7 +32,7 @@ def gather(libraries: Sequence[Path] = ()) -> Surroundings:
     return Surroundings(
         environ=dict(os.environ),
         root=Path("/"),
-        home=Path.home(),
+        home=_home(),
         temporary=_temporary(),
         user=_user(),
         system=platform.system(),
@@ -53,6 +53,13 @@ def gather(libraries: Sequence[Path] = ()) -> Surroundings:
     )
 
 
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and a user that the system does not know
+        return Path("/")
+
+
 def _temporary() -> Path:
     """Where temporary files go; the folder that was asked for where Python finds none that it can use."""
     try:
@@ -64,7 +71,7 @@ def _temporary() -> Path:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
+    except (KeyError, OSError, ImportError):  # a container's user without a name
         return str(os.getuid()) if hasattr(os, "getuid") else ""
 
 

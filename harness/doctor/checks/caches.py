@@ -38,6 +38,10 @@ def _check(here: Surroundings, place: Path, caches: list[CacheFolder]) -> Check 
     wanted = ", ".join(f"{cache.variable}={cache.folder}" if cache.is_set else cache.purpose for cache in caches)
     serious = any(cache.is_set or cache.needed or cache.folder == place for cache in caches)
     variables = _variables(caches)
+    lost = [cache.folder for cache in caches if cache.needed and cache.folder != place]
+    if lost:
+        says = f"{lost[0]} is not there ({wanted}), so temporary files go somewhere else"
+        return problem("caches", says, f"Make the folder, or unset {variables}.")
     if place.exists() and not place.is_dir():
         return problem("caches", f"{place} is not a folder ({wanted})", f"Set {variables} to a folder.")
     if not here.can_write(place):

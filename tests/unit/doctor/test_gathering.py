@@ -34,4 +34,18 @@ def test_the_surroundings_are_those_of_this_process(monkeypatch: pytest.MonkeyPa
     assert here.packages["torch"] == importlib.metadata.version("torch")
     assert {requirement.of for requirement in here.requirements} >= {"torch"}
     assert asked == [(tmp_path / "ops.so",)]
+    assert here.home.is_absolute()
     assert here.available_bytes <= here.memory_bytes
+
+
+def test_a_user_without_a_name_and_a_home_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(gathering, "probe", lambda libraries, environ: Probe())
+    monkeypatch.setattr("getpass.getuser", unknown)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+
+    here = gather()
+
+    assert (here.home, here.user.isdigit()) == (Path("/"), True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.doctor.linker import Linker
 from tests.unit.doctor.planted import healthy
 from tests.unit.doctor.test_ld_cache import a_cache
 from tests.unit.doctor.tiny_elf import write_library
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_library_is_found_along_its_runpath_the_variable_the_cache_and_the_default_folders(tmp_path: Path) -> None:
@@ -73,6 +77,17 @@ def test_a_name_with_a_slash_is_a_path_and_looked_for_nowhere_else(tmp_path: Pat
     start = write_library(tmp_path / "a.so", needed=("/opt/x.so", "/y.so"))
 
     assert [missing.name for missing in Linker(healthy(tmp_path)).link([start]).missing] == ["/y.so"]
+
+
+def test_a_path_that_is_not_absolute_starts_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_library(tmp_path / "work/own/x.so")
+    monkeypatch.chdir(tmp_path / "work")
+
+    found, _ = Linker(healthy(tmp_path)).find("own/x.so")
+
+    assert found is not None
 
 
 def test_a_version_that_the_found_library_does_not_define_is_missing(tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def test_a_folder_for_temporary_files_that_cannot_be_written_is_a_problem(tmp_pa
     assert (check.status, "TMPDIR" in check.help) == ("problem", True)
 
 
+def test_a_folder_for_temporary_files_that_is_not_there_is_a_problem_since_nobody_makes_it(tmp_path: Path) -> None:
+    _, check = check_caches(healthy(tmp_path, environ={"TMPDIR": f"{tmp_path}/gone"}))
+
+    assert check.status == "problem"
+    assert check.says.startswith(f"{tmp_path}/gone is not there (TMPDIR={tmp_path}/gone)")
+
+
 def test_a_file_in_the_place_of_a_folder_is_a_problem(tmp_path: Path) -> None:
     file = write(tmp_path, "cache", "")
 
