@@ -1,7 +1,7 @@
-"""Runs in a process of its own (``python -m harness.doctor.child [LIBRARY ...]``): imports torch and tries things.
+"""Runs in a process of its own (``python -m harness.doctor.child STAGE,... [LIBRARY ...]``): imports torch, tries it.
 
 One JSON object a line on stdout, one line before each stage and one behind it. What torch and libraries print goes
-to stderr. The stages to take come in HARNESS_DOCTOR_STAGES.
+to stderr.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from harness.doctor.probe import FAILS, STAGES, DeviceFacts, LedgerFacts, TorchFacts
+from harness.doctor.probe import FAILS, LIBRARY, DeviceFacts, LedgerFacts, TorchFacts
 
 __all__ = ["main"]
 
@@ -25,10 +26,11 @@ def main() -> None:
     """Take the stages that are asked for. Ends by ``os._exit``: no library's own ending may change what was said."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
-    asked = os.environ.pop("HARNESS_DOCTOR_STAGES", ",".join(STAGES)).split(",")
-    for stage in asked:
+    for stage in sys.argv[1].split(","):
         out.write(msgspec.json.encode({"stage": stage, "begins": True}) + b"\n")
-        out.write(msgspec.json.encode({"stage": stage, **_answer(_READERS[stage])}) + b"\n")
+        place = stage.removeprefix(LIBRARY) if stage.startswith(LIBRARY) else None
+        read = _READERS[stage] if place is None else partial(_why_not_loaded, sys.argv[2 + int(place)])
+        out.write(msgspec.json.encode({"stage": stage, **_answer(read)}) + b"\n")
     sys.stderr.flush()
     os._exit(0)
 
@@ -121,13 +123,9 @@ def _native_stacks() -> bool:
     return bool(memray.Tracker)
 
 
-def _libraries() -> dict[str, str | None]:
+def _why_not_loaded(path: str) -> str | None:
     import torch  # noqa: F401 - a custom operator's library is linked against what torch has loaded
 
-    return {path: _why_not_loaded(path) for path in sys.argv[1:]}
-
-
-def _why_not_loaded(path: str) -> str | None:
     try:
         ctypes.CDLL(path, mode=os.RTLD_NOW)  # every symbol now, as torch.ops.load_library has it
     except OSError as error:
@@ -163,7 +161,6 @@ _READERS: dict[str, Callable[[], Any]] = {
     "devices": _devices,
     "instruments": _instruments,
     "native_stacks": _native_stacks,
-    "libraries": _libraries,
     "ledger": _ledger,
 }
 

@@ -16,12 +16,15 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FAILS", "STAGES", "DeviceFacts", "LedgerFacts", "Probe", "TorchFacts", "probe"]
+__all__ = ["FAILS", "LIBRARY", "STAGES", "DeviceFacts", "LedgerFacts", "Probe", "TorchFacts", "probe"]
 
-STAGES = ("torch", "devices", "instruments", "native_stacks", "libraries", "ledger")
-"""The order in which the process takes them: what may kill it comes late."""
+STAGES = ("torch", "devices", "instruments", "native_stacks", "ledger")
+"""The order in which the process takes them; then one for each library of the user's, which may do anything to it."""
 
-_NEED_TORCH = ("devices", "libraries", "ledger")
+LIBRARY = "library "
+"""How the stage of a library begins; its place among the libraries follows."""
+
+_NO_TORCH = "torch cannot be imported"
 
 FAILS = "it fails"
 """How the reason of an instrument begins that is not absent, but broken."""
@@ -73,7 +76,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     devices: DeviceFacts | None = None
     instruments: Mapping[str, str | None] | None = None
     native_stacks: bool | None = None
-    libraries: Mapping[str, str | None] | None = None
+    libraries: Mapping[str, str | None] = {}
     ledger: LedgerFacts | None = None
     errors: Mapping[str, str] = {}
 
@@ -99,13 +102,17 @@ def probe(
 
     *longest_s* is for each process, and a stage that takes longer has that as its reason. *module* is what runs there.
     """
+    paths = [os.fspath(library) for library in libraries]
+    stages = (*STAGES, *(f"{LIBRARY}{place}" for place in range(len(paths))))
     values: dict[str, Any] = {}
     errors: dict[str, str] = {}
-    command = [sys.executable, "-P", "-m", module, *map(os.fspath, libraries)]
-    while left := _left(values, errors):
-        lines, ending = _ask(command, left, environ=environ, longest_s=longest_s)
+    while left := _left(stages, values, errors):
+        command = [sys.executable, "-P", "-m", module, ",".join(left), *paths]
+        lines, ending = _ask(command, environ=environ, longest_s=longest_s)
         begun = left[0]
         for line in lines:
+            if line.stage not in left:
+                continue
             if line.begins:
                 begun = line.stage
             elif line.error is not None:
@@ -114,25 +121,31 @@ def probe(
                 values[line.stage] = line.value
         if begun not in values:
             errors.setdefault(begun, ending)  # one stage less each time, so this ends
-    errors = {**dict.fromkeys(_NEED_TORCH, "torch cannot be imported"), **errors} if "torch" in errors else errors
-    return msgspec.convert({**values, "errors": errors}, Probe)
+    reasons = {
+        path: errors.get(f"{LIBRARY}{place}", values.get(f"{LIBRARY}{place}")) for place, path in enumerate(paths)
+    }
+    return msgspec.convert({**values, "libraries": reasons, "errors": errors}, Probe)
 
 
-def _left(values: Mapping[str, Any], errors: Mapping[str, str]) -> list[str]:
-    """Stages to take yet: without those that need torch where it does not work, since it may hang each time."""
-    useless = _NEED_TORCH if "torch" in errors else ()
-    return [stage for stage in STAGES if stage not in values and stage not in errors and stage not in useless]
+def _left(stages: Sequence[str], values: Mapping[str, Any], errors: dict[str, str]) -> list[str]:
+    """Stages to take yet. Those that need torch are not taken where it does not work: it may hang each time."""
+    if "torch" in errors:
+        for stage in stages:
+            if stage in ("devices", "ledger") or stage.startswith(LIBRARY):
+                errors.setdefault(stage, _NO_TORCH)
+    return [stage for stage in stages if stage not in values and stage not in errors]
 
 
-def _ask(
-    command: Sequence[str], stages: Sequence[str], *, environ: Mapping[str, str], longest_s: float
-) -> tuple[list[_Line], str]:
+def _ask(command: Sequence[str], *, environ: Mapping[str, str], longest_s: float) -> tuple[list[_Line], str]:
     """What it said before it ended, and how it ended."""
     ours = str(Path(__file__).resolve().parents[2])  # last: it may be a folder that has more than our package in it
     path = os.pathsep.join(filter(None, (environ.get("PYTHONPATH"), ours)))
-    env = {**environ, "PYTHONPATH": path, "HARNESS_DOCTOR_STAGES": ",".join(stages)}
     process = subprocess.Popen(
-        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env={**environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     with process:
         try:

@@ -26,11 +26,8 @@ def _check(here: Surroundings, library: Path) -> tuple[Check, ...]:
     read = _read(here, library) if here.system == "Linux" else ()
     if read:
         return read
-    if here.probe.libraries is None:
-        why = here.probe.error("libraries")
-        if here.probe.torch is None:
-            return (not_here(library.name, f"was not loaded, since torch was not ({why})"),)
-        return (_problem(library, f"loading it failed: {why}", "Its own start-up code is the first suspect."),)
+    if here.probe.torch is None:
+        return (not_here(library.name, "was not loaded, since torch cannot be imported"),)
     why_not = here.probe.libraries.get(str(library))
     if why_not is None:
         return (ok(library.name, "is there, and can be loaded behind torch"),)
@@ -51,6 +48,8 @@ def _help(here: Surroundings, why_not: str) -> str:
     version = here.packages.get("torch", "this torch")
     if "undefined symbol" in why_not:
         return f"It was built against another torch than {version}: build it again with this one."
+    if "died of" in why_not or "did not end" in why_not:
+        return "What it runs when it is loaded (its registrations, its static objects) is the first suspect."
     return f"Build it again with torch {version}."
 
 

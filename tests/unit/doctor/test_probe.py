@@ -13,27 +13,29 @@ VALUES = """
     "torch": {"version": "2.13.0", "cuda": None, "hip": None, "path": "/torch", "debug": False, "threads": 2,
               "interop_threads": 2},
     "devices": {"accelerator": None, "names": [], "capabilities": [], "driver_cuda": None, "why_not": None},
-    "instruments": {"heap": None}, "native_stacks": True, "libraries": {}, "ledger": {"native": None, "dispatch": None},
+    "instruments": {"heap": None}, "native_stacks": True, "ledger": {"native": None, "dispatch": None},
 """
 
 CHILD = """
 import json, os, signal, sys, threading
 VALUES = {%s}
 log = open(os.path.join(os.path.dirname(__file__), "asked"), "a")
-for stage in os.environ["HARNESS_DOCTOR_STAGES"].split(","):
+for stage in sys.argv[1].split(","):
     print(stage, file=log, flush=True)
     print(json.dumps({"stage": stage, "begins": True}), flush=True)
     %s
-    print(json.dumps({"stage": stage, "value": VALUES[stage]}), flush=True)
+    print(json.dumps({"stage": stage, "value": VALUES.get(stage)}), flush=True)
 """
 
 
-def asked(folder: Path, fault: str, *, longest_s: float = 100) -> tuple[Probe, list[str]]:
+def asked(
+    folder: Path, fault: str, *, libraries: tuple[Path, ...] = (), longest_s: float = 100
+) -> tuple[Probe, list[str]]:
     """What a child with this line in it leads to, and the stages that it was asked for, over all processes."""
     (folder / "child_of_a_test.py").write_text(CHILD % (VALUES, fault))
     environ = {**os.environ, "PYTHONPATH": str(folder)}
-    found = probe(environ=environ, module="child_of_a_test", longest_s=longest_s)
-    return found, (folder / "asked").read_text().split()
+    found = probe(libraries, environ=environ, module="child_of_a_test", longest_s=longest_s)
+    return found, (folder / "asked").read_text().splitlines()
 
 
 def test_one_process_answers_everything_where_nothing_goes_wrong(tmp_path: Path) -> None:
@@ -59,6 +61,21 @@ def test_a_torch_that_kills_the_process_is_tried_once(tmp_path: Path) -> None:
     assert found.error("torch") == "the process died of SIGKILL"
     assert found.error("ledger") == "torch cannot be imported"
     assert found.instruments == {"heap": None}
+
+
+def test_a_library_that_kills_the_process_is_told_from_its_neighbours(tmp_path: Path) -> None:
+    fault = "if stage == 'library 1': os.kill(os.getpid(), signal.SIGKILL)"
+
+    found, stages = asked(tmp_path, fault, libraries=(Path("/a.so"), Path("/b.so"), Path("/c.so")))
+
+    assert stages == [*STAGES, "library 0", "library 1", "library 2"]
+    assert found.libraries == {"/a.so": None, "/b.so": "the process died of SIGKILL", "/c.so": None}
+
+
+def test_a_stage_that_nobody_asked_for_is_passed_over(tmp_path: Path) -> None:
+    found, _ = asked(tmp_path, """print('{"stage": "other", "begins": true}', flush=True)""")
+
+    assert found.errors == {}
 
 
 def test_a_process_that_ends_early_is_told_with_its_code_and_its_last_words(tmp_path: Path) -> None:

@@ -74,8 +74,17 @@ def test_a_symbol_that_torch_does_not_have_is_told_in_the_loaders_words(tmp_path
 
 def test_loading_that_kills_the_process_is_a_problem_with_the_signal(tmp_path: Path) -> None:
     library = write_library(tmp_path / "ops.so")
-    probe = a_probe(libraries=None, errors={"libraries": "the process died of SIGSEGV"})
+    probe = a_probe(libraries={str(library): "the process died of SIGSEGV"})
 
     check = only(check_custom_libraries(healthy(tmp_path, libraries=(library,), probe=probe)))
 
-    assert (check.status, "SIGSEGV" in check.says) == ("problem", True)
+    assert (check.status, check.says) == ("problem", "cannot be loaded: the process died of SIGSEGV")
+    assert "when it is loaded" in check.help
+
+
+def test_a_library_is_not_judged_without_torch(tmp_path: Path) -> None:
+    library = write_library(tmp_path / "ops.so")
+
+    check = only(check_custom_libraries(healthy(tmp_path, libraries=(library,), probe=a_probe(torch=None))))
+
+    assert check.status == "not_here"
