@@ -8,9 +8,9 @@ from pathlib import Path
 
 __all__ = ["write_library"]
 
-_SIZE_OF_HEADERS = 64 + 2 * 56
-_BASE = 0x4000
-"""Addresses are not offsets in the file, as in most libraries."""
+_SIZE_OF_HEADERS = 64 + 3 * 56
+_BASE, _DYNAMIC_BASE = 0x4000, 0x9000
+"""Addresses are not offsets in the file, and differ from them by segment, as in most libraries."""
 
 
 class _Strings:
@@ -42,7 +42,8 @@ def write_library(
     tags += [(tag, strings.add(text)) for tag, text in ((14, soname), (15, rpath), (29, runpath)) if text]
     verneed = _verneed(needs or {}, weak, strings)
     verdef = _verdef(defines, strings)
-    start = _SIZE_OF_HEADERS
+    filler = bytes(-_SIZE_OF_HEADERS % 16 + 16)  # who reads from here as if it were the dynamic section finds its end
+    start = _SIZE_OF_HEADERS + len(filler)
     needs_at = start + len(strings.bytes)
     defines_at = needs_at + len(verneed)
     tags.append((5, _BASE + start))
@@ -52,15 +53,13 @@ def write_library(
         tags += [(0x6FFFFFFC, _BASE + defines_at), (0x6FFFFFFD, len(defines))]
     dynamic_at = defines_at + len(verdef)
     dynamic = b"".join(struct.pack("<QQ", *tag) for tag in (*tags, (0, 0)))
-    whole = dynamic_at + len(dynamic)
     content = b"".join(
         (
             _header(machine, bits),
-            struct.pack("<IIQQQQQQ", 1, 5, 0, _BASE, _BASE, whole, whole, 4096),
-            struct.pack(
-                "<IIQQQQQQ", 2, 6, dynamic_at, _BASE + dynamic_at, _BASE + dynamic_at, len(dynamic), len(dynamic), 8
-            ),
-            *(strings.bytes, verneed, verdef, dynamic),
+            _segment(1, 0, dynamic_at, _BASE),
+            _segment(1, dynamic_at - 8, len(dynamic) + 8, _DYNAMIC_BASE),
+            _segment(2, dynamic_at, len(dynamic), _DYNAMIC_BASE),
+            *(filler, strings.bytes, verneed, verdef, dynamic),
         )
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +69,11 @@ def write_library(
 
 def _header(machine: int, bits: int) -> bytes:
     identity = b"\x7fELF" + bytes((2 if bits == 64 else 1, 1, 1)) + bytes(9)
-    return identity + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    return identity + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 3, 0, 0, 0)
+
+
+def _segment(kind: int, offset: int, length: int, base: int) -> bytes:
+    return struct.pack("<IIQQQQQQ", kind, 6, offset, base + offset, base + offset, length, length, 8)
 
 
 def _verneed(needs: Mapping[str, Sequence[str]], weak: Sequence[str], strings: _Strings) -> bytes:
