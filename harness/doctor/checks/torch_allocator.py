@@ -13,7 +13,6 @@ from harness.model.checkup import Check
 __all__ = ["VARIABLES", "check_torch_allocator"]
 
 VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-"""The first is read by torch 2.9 and newer and goes before the others."""
 
 
 def _boolean(value: str) -> str:
@@ -24,8 +23,8 @@ def _number(value: str) -> str:
     return "" if value.isdigit() else "must be a whole number"
 
 
-def _mebibytes_above_20(value: str) -> str:
-    return "" if value.isdigit() and int(value) > 20 else "must be a number of MiB above 20"
+def _at_least(least: int) -> Callable[[str], str]:
+    return lambda value: "" if value.isdigit() and int(value) >= least else f"must be a number of MiB, {least} or more"
 
 
 def _share(value: str) -> str:
@@ -43,10 +42,20 @@ def _fraction(value: str) -> str:
 
 
 def _divisions(value: str) -> str:
-    pairs = value.strip("[]").split(",") if value.startswith("[") else [value]
-    numbers = [pair.rpartition(":")[2] for pair in pairs]
-    fits = all(n.isdigit() and int(n) & (int(n) - 1) == 0 for n in numbers)
+    """One power of two, or pairs of intervals and divisions, of which 0 turns rounding off."""
+    if not value.startswith("["):
+        fits = _is_power_of_two(value)
+    else:
+        pairs = [pair.strip().partition(":") for pair in value.strip("[]").split(",")]
+        fits = all(
+            (up_to == ">" or _is_power_of_two(up_to)) and (_is_power_of_two(into) or into == "0")
+            for up_to, _, into in pairs
+        )
     return "" if fits else "must be powers of two: 4, or [256:1,512:2,>:4]"
+
+
+def _is_power_of_two(text: str) -> bool:
+    return text.isdigit() and int(text) > 0 and int(text) & (int(text) - 1) == 0
 
 
 def _backend(value: str) -> str:
@@ -58,9 +67,9 @@ OPTIONS: dict[str, Callable[[str], str]] = {
     "expandable_segments": _boolean,
     "garbage_collection_threshold": _share,
     "graph_capture_record_stream_reuse": _boolean,
-    "large_segment_size_mb": _number,
-    "max_non_split_rounding_mb": _number,
-    "max_split_size_mb": _mebibytes_above_20,
+    "large_segment_size_mb": _at_least(11),
+    "max_non_split_rounding_mb": _at_least(20),
+    "max_split_size_mb": _at_least(20),
     "per_process_memory_fraction": _fraction,
     "pinned_free_catch_all": _boolean,
     "pinned_max_cached_size_mb": _number,
@@ -85,9 +94,8 @@ def check_torch_allocator(here: Surroundings) -> tuple[Check, ...]:
         return (ok("torch's allocator", f"{VARIABLES[0]} is not set"),)
     checks = [_check(name, value) for name, value in values.items()]
     if len(set(values.values())) > 1:
-        first, *others = values
-        says = f"{first} and {', '.join(others)} are both set and differ: torch 2.9 and newer reads {first}"
-        checks.append(note("torch's allocator", says, "Set one of them."))
+        says = f"{' and '.join(values)} differ, and which of them counts depends on torch's version"
+        checks.append(note("torch's allocator", says, "Set one of them; torch 2.13 looks at the CUDA one first."))
     return tuple(checks)
 
 
