@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from harness.cli import options
+
 __all__ = ["doctor"]
 
 
@@ -27,12 +29,12 @@ __all__ = ["doctor"]
     show_default=True,
     help="How results are printed on stdout. json prints nothing but the JSON.",
 )
-@click.option("--quiet", is_flag=True, help="Only problems and notes.")
+@options.quiet
 def doctor(libraries: tuple[Path, ...], format: str, quiet: bool) -> int:
     """Say what works here and what does not: ledgers, instruments, torch's build and libraries, limits, caches.
 
     torch is imported in a process of its own, so one that crashes or hangs is an answer too. Nothing is loaded from
-    the network, and no file is left behind.
+    the network, and no file is left behind. With --quiet only problems and notes are printed.
 
     Exits 0 where nothing is a problem (notes are none), 1 where something is, 4 on wrong usage.
     """
