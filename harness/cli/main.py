@@ -11,6 +11,7 @@ import click
 
 from harness._version import __version__
 from harness.cli import printing
+from harness.cli.doctor import doctor
 from harness.cli.list import list_scenarios
 from harness.cli.report import report
 from harness.cli.run import run
@@ -18,7 +19,7 @@ from harness.errors import HarnessError
 
 __all__ = ["COMMANDS", "cli", "main"]
 
-COMMANDS: tuple[click.Command, ...] = (run, list_scenarios, report)
+COMMANDS: tuple[click.Command, ...] = (run, list_scenarios, report, doctor)
 
 _INTERRUPTED, _INTERNAL, _USAGE = 2, 3, 4
 
@@ -43,6 +44,7 @@ def cli() -> None:
     harness run train_step.py       run a file with a step(i) and judge it
     harness run held_reference      run a bundled scenario
     harness list                    what is bundled
+    harness doctor                  what works here, what does not, and why
     """
 
 

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "list": ("[FILE|FOLDER|NAME]...", "--variant", "--only", "--tag", "--format"),
     "report": ("RUN", "--format"),
+    "doctor": ("--library", "--format", "--quiet"),
 }
 
 

@@ -14,7 +14,7 @@ FLOORS = (
     ("scenario",),
     ("instruments", "ledger", "retainers", "stats"),
     ("expectations", "gradients", "scope"),
-    ("assemble", "capture", "diagnose", "folder_swap", "gate", "judge", "render"),
+    ("assemble", "capture", "diagnose", "doctor", "folder_swap", "gate", "judge", "render"),
     ("experiments", "lanes"),
     ("output", "pipeline"),
     ("cli", "inprocess", "integrations", "pytest_plugin"),

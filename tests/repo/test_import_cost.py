@@ -29,6 +29,10 @@ def test_asking_the_command_line_for_help_loads_no_torch_numpy_or_scipy() -> Non
     assert loaded.isdisjoint(set(HEAVY) - {"rich"})
 
 
+def test_looking_at_the_surroundings_loads_no_torch() -> None:
+    assert loaded_by("import harness.doctor").isdisjoint(set(HEAVY) - {"rich"})
+
+
 def test_the_measured_process_loads_no_judgement_and_no_statistics() -> None:
     loaded = loaded_by("import harness.capture.subject, harness.capture.server")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn.functional import cross_entropy, mse_loss, smooth_l1_loss
 from torch.utils.checkpoint import checkpoint
 
 __all__ = ["HEALTHY", "MUTATED", "Step"]
@@ -55,7 +55,7 @@ def convolution_detached() -> Step:
 
     def loss() -> torch.Tensor:
         maps = model.features(IMAGES).data
-        return F.cross_entropy(model.classify(maps.flatten(1)), CLASSES)
+        return cross_entropy(model.classify(maps.flatten(1)), CLASSES)
 
     return training(model, loss)
 
@@ -66,7 +66,7 @@ def convolution_under_inference_mode() -> Step:
     def loss() -> torch.Tensor:
         with torch.inference_mode():
             maps = model.features(IMAGES).flatten(1)
-        return F.cross_entropy(model.classify(maps.clone()), CLASSES)
+        return cross_entropy(model.classify(maps.clone()), CLASSES)
 
     return training(model, loss)
 
@@ -89,7 +89,7 @@ TAGS = torch.arange(32).reshape(4, 8) % 4
 
 def head_never_used() -> Step:
     model = Tagger()
-    return training(model, lambda: F.cross_entropy(model(SENTENCES).flatten(0, 1), TAGS.flatten()))
+    return training(model, lambda: cross_entropy(model(SENTENCES).flatten(0, 1), TAGS.flatten()))
 
 
 def head_whose_result_is_dropped() -> Step:
@@ -98,7 +98,7 @@ def head_whose_result_is_dropped() -> Step:
     def loss() -> torch.Tensor:
         hidden = model.lstm(model.words(SENTENCES))[0]
         model.spare(hidden)
-        return F.cross_entropy(model.tags(hidden).flatten(0, 1), TAGS.flatten())
+        return cross_entropy(model.tags(hidden).flatten(0, 1), TAGS.flatten())
 
     return training(model, loss)
 
@@ -118,19 +118,19 @@ ROWS, VALUES = numbers(16, 4), numbers(16, 1)
 
 def experts_in_a_plain_list() -> Step:
     model = Experts()
-    return training(model, lambda: F.mse_loss(model(ROWS), VALUES))
+    return training(model, lambda: mse_loss(model(ROWS), VALUES))
 
 
 def gate_of_zeros() -> Step:
     body, gate, head = nn.Linear(4, 4), torch.zeros(4), nn.Linear(4, 1)
     model = nn.ModuleList([body, head])
-    return training(model, lambda: F.mse_loss(head(body(ROWS) * gate), VALUES))
+    return training(model, lambda: mse_loss(head(body(ROWS) * gate), VALUES))
 
 
 def saturated_sign() -> Step:
     body, head = nn.Linear(4, 4), nn.Linear(4, 1)
     model = nn.ModuleList([body, head])
-    return training(model, lambda: F.mse_loss(head(body(ROWS).sign()), VALUES))
+    return training(model, lambda: mse_loss(head(body(ROWS).sign()), VALUES))
 
 
 def rates_that_overflow() -> Step:
@@ -144,7 +144,7 @@ def root_at_zero() -> Step:
 
     def loss() -> torch.Tensor:
         squares = (model.weight * distances).square().sum(dim=1)
-        return squares.sqrt().mean() + model(ROWS).square().mean()
+        return squares.sqrt().mean()
 
     return training(model, loss)
 
@@ -152,7 +152,7 @@ def root_at_zero() -> Step:
 def targets_of_another_rank() -> Step:
     model = nn.Linear(4, 1)
     targets = VALUES.flatten()
-    return training(model, lambda: F.smooth_l1_loss(model(ROWS), targets))
+    return training(model, lambda: smooth_l1_loss(model(ROWS), targets))
 
 
 MUTATED: tuple[tuple[Callable[[], Step], str, str, tuple[str, ...]], ...] = (
@@ -172,7 +172,7 @@ MUTATED: tuple[tuple[Callable[[], Step], str, str, tuple[str, ...]], ...] = (
 
 def healthy_convolution() -> Step:
     model = Cnn()
-    return training(model, lambda: F.cross_entropy(model(IMAGES), CLASSES))
+    return training(model, lambda: cross_entropy(model(IMAGES), CLASSES))
 
 
 def healthy_transformer_with_a_mask() -> Step:
@@ -185,7 +185,7 @@ def healthy_transformer_with_a_mask() -> Step:
 def healthy_recurrent_net() -> Step:
     model = Tagger()
     del model.spare
-    return training(model, lambda: F.cross_entropy(model(SENTENCES).flatten(0, 1), TAGS.flatten()))
+    return training(model, lambda: cross_entropy(model(SENTENCES).flatten(0, 1), TAGS.flatten()))
 
 
 def healthy_adversaries() -> Step:
@@ -208,7 +208,7 @@ def healthy_adversaries() -> Step:
 def healthy_fine_tuning() -> Step:
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     model[0].requires_grad_(requires_grad=False)
-    return training(model, lambda: F.mse_loss(model(ROWS), VALUES))
+    return training(model, lambda: mse_loss(model(ROWS), VALUES))
 
 
 def healthy_experts_in_turn() -> Step:
@@ -217,7 +217,7 @@ def healthy_experts_in_turn() -> Step:
 
     def loss() -> torch.Tensor:
         turn[0] += 1
-        return F.mse_loss(experts[turn[0] % 2](ROWS), VALUES)
+        return mse_loss(experts[turn[0] % 2](ROWS), VALUES)
 
     return training(experts, loss)
 
@@ -229,7 +229,7 @@ def healthy_accumulation() -> Step:
     def step() -> None:
         optimizer.zero_grad()
         for rows, values in zip(ROWS.chunk(4), VALUES.chunk(4), strict=True):
-            (F.mse_loss(model(rows), values) / 4).backward()
+            (mse_loss(model(rows), values) / 4).backward()
         optimizer.step()
 
     return step
@@ -250,7 +250,7 @@ def healthy_teacher() -> Step:
     def loss() -> torch.Tensor:
         with torch.no_grad():
             wanted = teacher(ROWS).argmax(dim=1)
-        return F.cross_entropy(student(ROWS + 0.1), wanted)
+        return cross_entropy(student(ROWS + 0.1), wanted)
 
     return training(student, loss)
 
@@ -261,7 +261,7 @@ def healthy_checkpoint() -> Step:
 
     def loss() -> torch.Tensor:
         hidden = checkpoint(lambda rows: first(rows).tanh(), ROWS, use_reentrant=False)
-        return F.mse_loss(second(hidden), VALUES)
+        return mse_loss(second(hidden), VALUES)
 
     return training(model, loss)
 
@@ -270,7 +270,7 @@ def healthy_pairs() -> Step:
     model = nn.Linear(4, 1)
 
     def loss() -> torch.Tensor:
-        places = model(ROWS)
+        places: torch.Tensor = model(ROWS)
         return (places - places.T).square().mean()  # all pairs, on purpose
 
     return training(model, loss)
@@ -285,7 +285,7 @@ def healthy_skipped_overflow() -> Step:
         optimizer.zero_grad()
         turn[0] += 1
         scale = float("inf") if turn[0] == 2 else 1.0  # as a gradient scaler finds its scale
-        (F.mse_loss(model(ROWS), VALUES) * scale).backward()
+        (mse_loss(model(ROWS), VALUES) * scale).backward()
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         if all(bool(gradient.isfinite().all()) for gradient in gradients):
             optimizer.step()
@@ -299,7 +299,7 @@ def healthy_closure() -> Step:
 
     def closure() -> float:
         optimizer.zero_grad()
-        loss = F.mse_loss(model(ROWS), VALUES)
+        loss = mse_loss(model(ROWS), VALUES)
         loss.backward()
         return loss.item()
 
@@ -318,7 +318,7 @@ class Doubled(torch.autograd.Function):
 
 def healthy_function_of_its_own() -> Step:
     model = nn.Linear(4, 1)
-    return training(model, lambda: F.mse_loss(Doubled.apply(model(ROWS)), VALUES))  # type: ignore[no-untyped-call]
+    return training(model, lambda: mse_loss(Doubled.apply(model(ROWS)), VALUES))  # type: ignore[no-untyped-call]
 
 
 HEALTHY: tuple[Callable[[], Step], ...] = (
