@@ -69,10 +69,23 @@ def check_gradients(
             parameters=names,
             help="Make them with requires_grad=True, or call .requires_grad_() on them.",
         )
+    _refuse_chance(function, given, names)
     try:
         torch.autograd.gradcheck(function, given, eps=step, atol=tolerance, rtol=1e-3)
     except _GRADCHECK_ERROR as error:
         raise _wrong(function, given, names, step, str(error)) from None
+
+
+def _refuse_chance(function: _Function, given: tuple[torch.Tensor, ...], names: tuple[str, ...]) -> None:
+    with torch.no_grad():
+        once, again = _outputs(function(*given)), _outputs(function(*given))
+    if any(not torch.equal(one, other) for one, other in zip(once, again, strict=True)):
+        raise GradientError(
+            f"{_title(function)} gives other values each time that it is called, so that its derivative cannot be seen",
+            fault="gradient_wrong",
+            parameters=names,
+            help="Turn dropout off (module.eval()), and seed what is random inside the function.",
+        )
 
 
 def _wrong(function: _Function, given: tuple[torch.Tensor, ...], names: tuple[str, ...], step: float, said: str) -> Any:
@@ -82,7 +95,7 @@ def _wrong(function: _Function, given: tuple[torch.Tensor, ...], names: tuple[st
             f"the derivative of {_title(function)} is not right. torch says: {said.strip().splitlines()[0]}",
             fault="gradient_wrong",
             parameters=names,
-            help="A function that gives other values each time (dropout, a random number) cannot be checked.",
+            help="Compare backward with the function, term by term.",
         )
     where = f"{worst.name}{list(worst.index)}" if worst.index else worst.name
     ratio = f", {worst.analytic / worst.numeric:.4g} times as much" if worst.numeric and worst.analytic else ""

@@ -40,8 +40,9 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Value(msgspec.Struct, eq=False, kw_only=True):
-    """A tensor as it was between two changes. ``state`` and ``zero`` are those of its numbers, ``gradient`` and
-    ``gradient_zero`` those of what backward brought to it; each None where it is not known."""
+    """A tensor as it was between two changes. ``memory`` is the same number for views of one storage; ``state`` and
+    ``zero`` are those of its numbers, ``gradient`` and ``gradient_zero`` those of what backward brought to it; each None
+    where it is not known."""
 
     weak: Any
     shape: tuple[int, ...]
@@ -51,6 +52,7 @@ class Value(msgspec.Struct, eq=False, kw_only=True):
     is_parameter: bool
     is_leaf: bool
     requires_grad: bool
+    memory: int | None
     label: str | None
     made_by: Call | None = None
     used_by: list[Call] = []

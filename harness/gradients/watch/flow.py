@@ -152,6 +152,7 @@ class Flow:
             is_parameter=isinstance(tensor, torch.nn.Parameter),
             is_leaf=tensor.is_leaf,
             requires_grad=tensor.requires_grad,
+            memory=_memory_of(tensor),
             label=before.label if before and before.weak() is tensor else self.labels.of(tensor, frames),
             made_by=made_by,
         )
@@ -236,6 +237,13 @@ def _is_plain(tensor: torch.Tensor) -> bool:
     """Numbers in memory of its own: no wrapper of a transform, no fake, nothing on the meta device."""
     kind = type(tensor)
     return kind in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta and not _is_transformed(tensor)
+
+
+def _memory_of(tensor: torch.Tensor) -> int | None:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return None  # sparse, a wrapper, or of a transform
 
 
 def _is_transformed(tensor: torch.Tensor) -> bool:

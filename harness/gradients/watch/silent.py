@@ -29,7 +29,7 @@ def silent_fault(call: Call, step: int) -> FaultRecord | None:
             f"without a word: twice the bytes, and slower from here on ({wide.name} is the float64 one)"
         )
         return _fault("dtype_mismatch", text, call, step)
-    if _crossed(one, other, result):
+    if _crossed(one, other):
         crossed = torch.broadcast_shapes(one.shape, other.shape)
         text = (
             f"{call.place}: {call.title} was given {one.told} and {other.told}, and broadcast them to {list(crossed)}: "
@@ -51,32 +51,15 @@ def _promoted(call: Call, one: Value, other: Value, result: Value) -> bool:
     )
 
 
-def _crossed(one: Value, other: Value, result: Value) -> bool:
-    """Two tensors of equally many elements whose shapes differ only in where the ones stand."""
-    count = _elements(one)
-    if count < _LEAST_BROADCAST or _elements(other) != count or one.shape == other.shape:
-        return False
-    if one.requires_grad == other.requires_grad and one.label is None and other.label is None:
-        return False  # both were computed from the same things: all pairs, most likely, and on purpose
-    if _same_memory(one, other):
-        return False
-    return _elements(result) == count * count or _lost_a_dimension(one, other)
-
-
-def _lost_a_dimension(one: Value, other: Value) -> bool:
-    """``mse_loss((n, 1), (n,))``: the result is a number already, and one has just one dimension more, of length 1."""
-    longer, shorter = (one.shape, other.shape) if len(one.shape) > len(other.shape) else (other.shape, one.shape)
-    return len(longer) == len(shorter) + 1 and longer == (*shorter, 1) and shorter[-1:] != (1,)
-
-
-def _same_memory(one: Value, other: Value) -> bool:
-    first, second = one.weak(), other.weak()
-    if first is None or second is None:
-        return False
-    try:
-        return bool(first.untyped_storage()._cdata == second.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):
-        return False
+def _crossed(one: Value, other: Value) -> bool:
+    """``(n, 1)`` met ``(n,)``. Whoever means all pairs makes a row of it, ``(1, n)``, or takes both from one tensor."""
+    longer, shorter = (one, other) if len(one.shape) > len(other.shape) else (other, one)
+    return (
+        _elements(one) == _elements(other) >= _LEAST_BROADCAST
+        and longer.shape == (*shorter.shape, 1)
+        and shorter.shape[-1:] != (1,)
+        and (one.memory is None or one.memory != other.memory)
+    )
 
 
 def _elements(value: Value) -> int:
