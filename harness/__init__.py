@@ -20,7 +20,7 @@ from harness.scenario import (
 )
 
 if TYPE_CHECKING:
-    from harness.gradients import GradientCollector, GradientWatch, check_gradients
+    from harness.gradients import GradientCollector, GradientWatch, central_difference, check_gradients
     from harness.inprocess import detect, run
     from harness.scope import NullScope, ResourceScope, batches
 
@@ -33,6 +33,7 @@ __all__ = [
     "Scenario",
     "__version__",
     "batches",
+    "central_difference",
     "check_gradients",
     "detect",
     "fault",
@@ -57,7 +58,7 @@ def __getattr__(name: str) -> Any:
         from harness import scope
 
         return getattr(scope, name)
-    if name in ("GradientCollector", "GradientWatch", "check_gradients"):
+    if name in ("GradientCollector", "GradientWatch", "central_difference", "check_gradients"):
         from harness import gradients
 
         return getattr(gradients, name)

@@ -3,8 +3,8 @@
 Symptom: the loss grows, then it is inf, then everything is NaN, for good.
 
 Why: each step goes past the lowest point by more than it was away from it. By hand: x = 1..5, y = 2x, w = b = 0: the
-    mean squared error is 44, d/dw = -44, d/db = -12. Rates up to 0.0845 come closer; from there on each step is larger
-    than the one before, until a number does not fit into 32 bits. ``setup`` checks the first step's numbers.
+    mean squared error is 44, d/dw = -44, d/db = -12. Rates up to 0.08452 come closer; above, each step is larger
+    than the one before, until a number does not fit into 32 bits.
 
 How it shows: fault non_finite_gradient, with the operator that made the first number that is not finite, and how much
     the gradient's norm grew in each step before it. The gradient table says ``exploding``.
@@ -33,22 +33,24 @@ Y = 2 * X
 W, B = torch.zeros((), requires_grad=True), torch.zeros((), requires_grad=True)
 
 
+def squares() -> torch.Tensor:
+    return (W * X + B - Y).square()
+
+
 def train(rate: float) -> float:
     """One step of gradient descent; the loss before it."""
     optimizer = torch.optim.SGD([W, B], lr=rate)
     optimizer.zero_grad()
-    loss = (W * X + B - Y).square().mean()
+    loss = squares().mean()
     loss.backward()
     optimizer.step()
     return loss.item()
 
 
 def setup() -> None:
-    assert train(rate=0.01) == 44.0
-    assert W.grad is not None
-    assert B.grad is not None
-    assert (W.grad.item(), B.grad.item()) == (-44.0, -12.0)
-    assert (round(W.item(), 6), round(B.item(), 6)) == (0.44, 0.12)
+    with torch.no_grad():
+        W.zero_()
+        B.zero_()
 
 
 def step(i: int) -> None:

@@ -6,6 +6,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from harness.gradients.watch.frames import users_frames
+from harness.gradients.watch.labels import Labels
 from harness.ledger.sites import SiteTable
 from harness.model.recording import FaultRecord
 
@@ -57,22 +61,32 @@ class DeviceObserver:
     def _note(self, operator: str, one: Any, other: Any) -> None:
         site = self._table.number_of(operator, sys._getframe(3))
         known = self._faults.get(site)
-        if known is None and len(self._faults) >= _MOST_KEPT:
+        if known is not None:
+            self._faults[site] = msgspec.structs.replace(known, count=known.count + 1)
+            return
+        if len(self._faults) >= _MOST_KEPT:
             return
         frames = self._table.frames(site)[1]
         at = frames[0] if frames else None
         self._faults[site] = FaultRecord(
             fault="device_mismatch",
             explanation=(
-                f"{operator.removeprefix('aten::')} was given a tensor of shape {tuple(one.shape)} on {one.device} "
-                f"and one of shape {tuple(other.shape)} on {other.device}; where torch raises nothing, the result is "
-                "garbage"
+                f"{f'line {at.line}: ' if at else ''}{operator.removeprefix('aten::')} was given {_told(one)} and "
+                f"{_told(other)}; where torch raises nothing, the result is garbage"
             ),
-            step=known.step if known else self._step,
+            step=self._step,
             raised=False,
             path=at.path if at else None,
             line=at.line if at else None,
             function=at.function if at else None,
             source=at.source if at else None,
-            count=known.count + 1 if known else 1,
         )
+
+
+def _told(tensor: Any) -> str:
+    """``WEIGHT (shape [8, 32], on meta)``, by the name that the running function has for it, or for what it views."""
+    labels, frames = Labels(), users_frames()
+    name = labels.of(tensor, frames)
+    if name is None and tensor._base is not None:
+        name = labels.of(tensor._base, frames)
+    return f"{name or 'a tensor'} (shape {list(tensor.shape)}, on {tensor.device})"

@@ -13,6 +13,7 @@ PUBLIC_NAMES = (
     "Scenario",
     "__version__",
     "batches",
+    "central_difference",
     "check_gradients",
     "detect",
     "fault",

@@ -41,8 +41,8 @@ class Place(msgspec.Struct, frozen=True):
 
 class Value(msgspec.Struct, eq=False, kw_only=True):
     """A tensor as it was between two changes. ``memory`` is the same number for views of one storage; ``state`` and
-    ``zero`` are those of its numbers, ``gradient`` and ``gradient_zero`` those of what backward brought to it; each None
-    where it is not known."""
+    ``zero`` are those of its numbers, ``gradient`` and ``gradient_zero`` those of what backward brought to it; each is
+    None where it is not known."""
 
     weak: Any
     shape: tuple[int, ...]
