@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+import sys
 
 import msgspec
 
@@ -167,7 +169,20 @@ def _curves(recording: Recording) -> tuple[Curve, ...]:
             if series is not None and len(series.values) > 1 and min(series.values) != max(series.values):
                 curves.append(_thinned(series))
                 break
-    return tuple(curves)
+    return (*curves, *_norm_curve(_gradients(recording)))
+
+
+def _norm_curve(table: GradientTable | None) -> tuple[Curve, ...]:
+    """The norm of all gradients as one vector, over the epochs that every parameter tells of."""
+    if table is None:
+        return ()
+    told = [{row.epoch: row.norm for row in parameter.rows} for parameter in table.parameters]
+    epochs = sorted(set.intersection(*map(set, told))) if told else []
+    if len(epochs) < 2:
+        return ()
+    norms = (math.hypot(*(row[epoch] for row in told)) for epoch in epochs)
+    values = tuple(min(norm, sys.float_info.max) for norm in norms)  # JSON has no word for infinity
+    return (Curve(metric="gradient.norm", steps=tuple(epochs), values=values),)
 
 
 def _thinned(series: Series) -> Curve:

@@ -210,6 +210,7 @@ def format_throughput(per_second: float, noun: str = "steps") -> str:
 FORMATTERS: Mapping[str, Callable[[float], str]] = {
     "bytes": format_bytes,
     "count": format_count,
+    "number": format_count,
     "ratio": format_ratio,
     "items/s": lambda per_second: format_throughput(per_second, "items"),
 }

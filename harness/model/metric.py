@@ -8,7 +8,7 @@ import msgspec
 
 __all__ = ["METRICS", "Metric", "Unit", "metric"]
 
-Unit = Literal["bytes", "count", "ratio", "items/s"]
+Unit = Literal["bytes", "count", "number", "ratio", "items/s"]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +74,7 @@ METRICS: tuple[Metric, ...] = (
     _m("device.allocated", "bytes", True, "device bytes in tensors", "device memory outside torch"),
     _m("device.reserved", "bytes", True, "device bytes held by torch's cache", "device memory outside torch"),
     _m("device.outside", "bytes", False, "device bytes outside torch's cache", "which process took them"),
+    _m("gradient.norm", "number", True, "norm of all gradients together", "parameters whose gradient is None"),
     _m("throughput.items", "items/s", False, "items a second", "the time that our own readings take (left out)"),
     _m("throughput.ratio", "ratio", False, "fixed_step against step, items a second", "machines other than this one"),
 )
