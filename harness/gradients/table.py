@@ -5,8 +5,9 @@ The rule, in this order, over a parameter's norms n (one an epoch, the mean over
 - **exploding**: a gradient was not finite, or the last third's median is 100 times the first third's, or each of the
   last four epochs is at least 1.5 times the one before.
 - **spike**: one epoch is 10 times the median of the four before it, and 10 times that of the four after it.
-- **vanishing**: in the first third its norm is at most 1/10,000 of the largest of its kind (weights, biases) in the
-  model, or 0 where another parameter's is not: what it learns from is lost on the way.
+- **vanishing**: in the first third its norm is at most 1/10,000 of the largest in the model, or 0 where another's is
+  not: what it learns from is lost on the way. By its ratio only weights of two dimensions or more, where a model has
+  some: the bias before a normalisation has nothing to learn, and that is right.
 - **converged**: it ends at most 1/1,000 of where it began, or all of the model's are 0.
 - **healthy** otherwise.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import itertools
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -86,15 +87,18 @@ class TableBuilder:
         """All that was seen, an epoch that has not ended left out."""
         if not self._rows:
             return None
-        largest = _largest_by_kind(self._rows, self._shapes)
-        others = any(norm > 0 for kind in largest.values() for norm in kind)
+        largest = _largest(self._rows.values())
+        others = any(norm > 0 for norm in largest)
+        has_weights = any(len(shape) > 1 for shape in self._shapes.values())
         return GradientTable(
             epochs=self._epoch,
             parameters=tuple(
                 ParameterGradients(
                     name=name,
                     shape=self._shapes[name],
-                    trend=trend_of(rows, largest[len(self._shapes[name]) > 1], others=others),
+                    trend=trend_of(
+                        rows, largest if len(self._shapes[name]) > 1 or not has_weights else (), others=others
+                    ),
                     rows=_thinned(rows),
                 )
                 for name, rows in self._rows.items()
@@ -103,8 +107,8 @@ class TableBuilder:
 
 
 def trend_of(rows: Sequence[GradientRow], largest: Sequence[float], *, others: bool = False) -> Trend:
-    """The word for *rows*; *largest* is the largest norm of its kind in the model, epoch by epoch; *others*: whether
-    any parameter's is more than 0."""
+    """The word for *rows*; *largest* is the largest norm in the model, epoch by epoch (nothing: not to be compared);
+    *others*: whether any parameter's is more than 0."""
     norms = [row.norm for row in rows]
     if any(row.non_finite for row in rows) or _explodes(norms):
         return "exploding"
@@ -137,16 +141,15 @@ def _explodes(norms: Sequence[float]) -> bool:
     return (before > 0 and after >= _EXPLODING * before) or steep
 
 
-def _largest_by_kind(rows: dict[str, list[GradientRow]], shapes: dict[str, tuple[int, ...]]) -> dict[bool, list[float]]:
-    """For weights (True) and for vectors and numbers (False): the largest norm in each epoch."""
-    largest: dict[bool, list[float]] = {True: [], False: []}
-    for name, own in rows.items():
-        kind = largest[len(shapes[name]) > 1]
+def _largest(rows: Iterable[Sequence[GradientRow]]) -> list[float]:
+    """The largest norm in each epoch."""
+    largest: list[float] = []
+    for own in rows:
         for i, row in enumerate(own):
-            if i == len(kind):
-                kind.append(row.norm)
+            if i == len(largest):
+                largest.append(row.norm)
             else:
-                kind[i] = max(kind[i], row.norm)
+                largest[i] = max(largest[i], row.norm)
     return largest
 
 

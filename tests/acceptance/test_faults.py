@@ -157,8 +157,9 @@ def started_endless_run(folder: Path, *arguments: str) -> tuple[subprocess.Popen
     return running, [psutil.Process(int(pid)) for pid in pids]
 
 
-def test_killing_the_parent_leaves_no_orphan_and_no_half_written_report(tmp_path: Path) -> None:
-    running, processes = started_endless_run(tmp_path, "--out", "results")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killing_the_parent_leaves_no_orphan_and_no_half_written_report(tmp_path: Path, jobs: str) -> None:
+    running, processes = started_endless_run(tmp_path, "--out", "results", "--jobs", jobs)
 
     running.kill()
     running.communicate()
@@ -180,6 +181,20 @@ def test_ctrl_c_reports_what_is_done_and_takes_everything_down(tmp_path: Path) -
     assert running.returncode == 2
     assert report["interrupted"] is True
     assert done == {("good", "stable", "ok"), ("with_descendants", "failed", "interrupted")}
+    assert alive == []
+
+
+def test_ctrl_c_reaches_scenarios_that_run_side_by_side(tmp_path: Path) -> None:
+    running, processes = started_endless_run(tmp_path, "--format", "json", "--jobs", "2")
+
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=120)
+
+    report = json.loads(stdout)
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert running.returncode == 2
+    assert report["interrupted"] is True
+    assert ("with_descendants", "interrupted") in {(r["scenario"], r["ending"]["status"]) for r in report["runs"]}
     assert alive == []
 
 

@@ -70,6 +70,14 @@ class Value(msgspec.Struct, eq=False, kw_only=True):
         return f"the result of {self.made_by.title}" if self.made_by is not None else "a tensor"
 
     @property
+    def before_changes(self) -> Value:
+        """The same tensor as the step found it, before it was changed in place."""
+        value = self
+        while value.made_by is not None and value.made_by.in_place and value.made_by.inputs:
+            value = value.made_by.inputs[0]
+        return value
+
+    @property
     def told(self) -> str:
         """``batch: float32 [16, 32] on cpu``."""
         return f"{self.name}: {self.dtype} {list(self.shape)} on {self.device}"

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import torch
@@ -28,6 +28,9 @@ _LOOKING = frozenset({"dim", "size", "stride", "numel", "is_floating_point", "is
 """Calls that make nothing of their tensor."""
 
 _FOLLOWED_ATTRIBUTES = frozenset({"data", "T", "mT", "H", "mH", "real", "imag"})
+
+
+_Noted = TypeVar("_Noted")
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -101,7 +104,9 @@ class Flow:
         frames = users_frames()
         if name == "grad.__get__":
             return self._read_gradient(func, args, frames)
-        call = self._begin(name, args, kwargs, frames)
+        call = self._noted(lambda: self._begin(name, args, kwargs, frames))
+        if call is None:
+            return func(*args, **kwargs)
         if name == "backward" and call.inputs:
             self._before_backward(call.inputs[0])
         try:
@@ -109,8 +114,17 @@ class Flow:
         except Exception as error:
             self.failure = Failure(call, error)
             raise
-        self._end(call, args[:1] if call.in_place else result, frames)
+        self._noted(lambda: self._end(call, args[:1] if call.in_place else result, frames))
         return result
+
+    @staticmethod
+    def _noted(look: Callable[[], _Noted]) -> _Noted | None:
+        """What *look* gives; None where a tensor is of a kind that cannot be looked at (nested, opaque): it must not
+        fail because of us."""
+        try:
+            return look()
+        except (RuntimeError, NotImplementedError, TypeError, AttributeError):
+            return None
 
     def _begin(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], frames: tuple[FrameType, ...]) -> Call:
         thread = threading.current_thread()

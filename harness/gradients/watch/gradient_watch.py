@@ -158,13 +158,13 @@ class GradientWatch:
 
     def _look_at_leaves(self) -> None:
         """Without an optimizer: the leaves that the step used, as they are at its end."""
-        if not any(value.gradient is not None for value in self._flow.values()):
+        if not any(value.before_changes.gradient is not None for value in self._flow.values()):
             return
         for value in self._flow.values():
             tensor = value.weak()
             if tensor is not None and value.requires_grad and value.is_leaf and (value.is_parameter or value.label):
-                if tensor.grad is None and not value.is_parameter:
-                    continue  # an input whose gradient nobody wants
+                if tensor.grad is None and (value.before_changes.gradient is not None or not value.is_parameter):
+                    continue  # used and let go already; or an input whose gradient nobody wants
                 self._look_at(tensor, self._evidence_of(tensor, value.name))
 
     def _note_reached(self) -> None:

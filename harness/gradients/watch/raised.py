@@ -92,22 +92,16 @@ def _in_place(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, .
         return msgspec.structs.replace(fault, explanation=text)
     found = _CHANGED.search(message)
     shape = tuple(int(n) for n in found[1].split(",") if n.strip()) if found else None
-    changes = [c for c in calls if c.in_place and c.inputs and (shape is None or _origin(c).shape == shape)]
+    changes = [
+        c for c in calls if c.in_place and c.inputs and (shape is None or c.inputs[0].before_changes.shape == shape)
+    ]
     if not changes:
         return None
     change = changes[-1]
-    origin = _origin(change)
+    origin = change.inputs[0].before_changes
     made = f", the result of {origin.made_by.at}" if origin.made_by is not None else ""
     text = f"{change.place}: {change.title} changed {origin.told}{made}, in place, although backward needs it as it was"
     return _with_reason(fault, text, None, (), change.place)
-
-
-def _origin(change: Call) -> Value:
-    """The tensor as it was before the first change in place: a view or an alias is followed back only by name."""
-    value = change.inputs[0]
-    while value.made_by is not None and value.made_by.in_place and value.made_by.inputs:
-        value = value.made_by.inputs[0]
-    return value
 
 
 def _with_reason(

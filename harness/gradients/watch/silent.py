@@ -1,4 +1,5 @@
-"""Mixtures that torch takes without a word: numbers promoted to float64, shapes broadcast to their product."""
+"""Mixtures that torch takes without a word: two devices, numbers promoted to float64, shapes broadcast to their
+product."""
 
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ __all__ = ["silent_fault"]
 _LEAST_BROADCAST = 8
 """Elements: two of three elements each are as likely a table on purpose."""
 
+_MOVING = frozenset({"to", "type_as", "__getitem__", "index_select", "equal", "backward", "copy_"})
+"""They bring numbers from one device to another, or take an index from one."""
+
 _CONVERTING = frozenset({"to", "type_as", "copy_", "where", "double"})
 
 
@@ -22,6 +26,11 @@ def silent_fault(call: Call, step: int) -> FaultRecord | None:
     if len(call.inputs) < 2 or not call.outputs or call.in_place:
         return None
     one, other, result = call.inputs[0], call.inputs[1], call.outputs[0]
+    if one.device != other.device and one.shape and other.shape and call.name not in _MOVING:
+        text = (
+            f"{call.place}: {call.title} was given {one.told} and {other.told}; torch says nothing, and gives garbage"
+        )
+        return _fault("device_mismatch", text, call, step)
     if _promoted(call, one, other, result):
         wide = one if one.dtype == "float64" else other
         text = (

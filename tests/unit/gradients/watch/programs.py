@@ -321,6 +321,29 @@ def healthy_function_of_its_own() -> Step:
     return training(model, lambda: mse_loss(Doubled.apply(model(ROWS)), VALUES))  # type: ignore[no-untyped-call]
 
 
+def healthy_update_by_hand() -> Step:
+    weight = nn.Parameter(numbers(4, 1))
+
+    def step() -> None:
+        mse_loss(ROWS @ weight, VALUES).backward()
+        with torch.no_grad():
+            assert weight.grad is not None
+            weight.sub_(0.01 * weight.grad)
+            weight.grad = None
+
+    return step
+
+
+def healthy_ragged_batch() -> Step:
+    model = nn.Linear(4, 1)
+
+    def loss() -> torch.Tensor:
+        ragged = torch.nested.as_nested_tensor([ROWS[:2], ROWS[2:7]], layout=torch.jagged)
+        return torch.cat(list(model(ragged).unbind())).square().mean()
+
+    return training(model, loss)
+
+
 HEALTHY: tuple[Callable[[], Step], ...] = (
     healthy_convolution,
     healthy_transformer_with_a_mask,
@@ -336,6 +359,8 @@ HEALTHY: tuple[Callable[[], Step], ...] = (
     healthy_skipped_overflow,
     healthy_closure,
     healthy_function_of_its_own,
+    healthy_update_by_hand,
+    healthy_ragged_batch,
 )
 
 

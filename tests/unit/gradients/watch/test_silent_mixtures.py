@@ -29,6 +29,15 @@ def test_a_float64_tensor_that_promotes_another_is_named() -> None:
     assert "wide is the float64 one" in fault.explanation
 
 
+def test_two_devices_that_meet_without_an_error_are_named() -> None:
+    weight = torch.ones(3, 4, device="meta")
+
+    (fault,) = silent(lambda: torch.nn.functional.linear(short, weight))
+
+    assert (fault.fault, fault.reason) == ("device_mismatch", "silent")
+    assert "short: float32 [8, 4] on cpu and weight: float32 [3, 4] on meta" in fault.explanation
+
+
 @pytest.mark.parametrize("crossing", [lambda: column - row, lambda: torch.nn.functional.mse_loss(column, row)])
 @pytest.mark.filterwarnings("ignore:Using a target size")
 def test_a_column_that_meets_a_row_is_told_with_what_came_of_it(crossing: Callable[[], object]) -> None:
@@ -45,6 +54,8 @@ def test_a_column_that_meets_a_row_is_told_with_what_came_of_it(crossing: Callab
         lambda: short * 2.5,
         lambda: short * torch.tensor(2.5, dtype=torch.float64),
         lambda: short.double() * wide,
+        lambda: short.to("meta"),
+        lambda: torch.ones(3, device="meta") * torch.tensor(2.0),
         lambda: short.to(torch.float64),
         lambda: column - column.T,
         lambda: row[:, None] - row,
