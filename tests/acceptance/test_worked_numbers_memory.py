@@ -89,7 +89,7 @@ def test_the_runs_of_both_count_the_same() -> None:
     }
 
 
-def test_thirty_epochs_in_one_scope_keep_sixty_storages() -> None:
+def test_thirty_epochs_in_one_scope_keep_sixty_storages(ledger: Ledger) -> None:
     module = scenario("training_loop_in_one_scope")
     before = module.TRAINING.live().storages
 
@@ -100,7 +100,7 @@ def test_thirty_epochs_in_one_scope_keep_sixty_storages() -> None:
     module.teardown()
 
 
-def test_a_scope_an_epoch_keeps_none_of_them() -> None:
+def test_a_scope_an_epoch_keeps_none_of_them(ledger: Ledger) -> None:
     module = scenario("training_loop_in_one_scope")
     before = module.TRAINING.live().storages
 
@@ -183,3 +183,96 @@ def test_a_tensor_that_was_closed_too_early_says_where_it_was_made_and_where_it_
     assert finding["allocated_at"][0]["source"] == "return 0.9 * velocity + gradient"
     assert "closed_too_early.py:37 in next_velocity, closed at " in finding["explanation"]
     assert "closed_too_early.py:41 in step by scope root/training/round#" in finding["explanation"]
+
+
+def test_eight_layers_of_512_save_24_mib_for_a_batch_of_1024_or_nothing() -> None:
+    module = scenario("inference_with_gradients")
+    model, request = module.layers(512), torch.ones(1024, 512, requires_grad=True)
+
+    assert module.saved_bytes(model, request) == 8 * (1024 * 512 + 512 * 512) * 4 == 24 << 20
+    with torch.no_grad():
+        assert module.saved_bytes(model, request) == 0
+
+
+def test_grad_mode_is_the_workers_own() -> None:
+    module = scenario("inference_with_gradients")
+
+    with torch.no_grad():
+        in_worker = module.WORKER.submit(torch.is_grad_enabled).result()
+        here = torch.is_grad_enabled()
+
+    assert (in_worker, here) == (True, False)
+
+
+def test_a_log_of_gradients_is_zeroed_in_place_or_keeps_a_storage_a_step(ledger: Ledger) -> None:
+    module = scenario("logged_gradients")
+    assert module.zeroed_log() == [0.0, 0.0, 0.0]
+    module.setup()
+    module.step(0)
+    before = ledger.live().bytes["cpu"]
+
+    for i in range(10):
+        module.step(i)
+
+    assert ledger.live().bytes["cpu"] - before == 10 * 64 * 64 * 4
+    assert [float(gradient.max()) for gradient in module.LOG] == [2.0] * 11
+
+
+def test_micro_batches_add_up_to_the_gradient_of_the_batch() -> None:
+    module = scenario("micro_batches")
+
+    def gradient(parts: int) -> list[torch.Tensor]:
+        module.OPTIMIZER.zero_grad()
+        module.add_gradient(parts=parts)
+        return [parameter.grad.clone() for parameter in module.MODEL.parameters()]
+
+    for whole, summed in zip(gradient(1), gradient(module.PARTS), strict=True):
+        torch.testing.assert_close(whole, summed)
+
+
+def test_an_epoch_in_one_compiled_call_is_one_call_and_computes_the_same() -> None:
+    module = scenario("epoch_in_python")
+    module.step(0)
+    in_python = module.W.clone()
+    module.W.zero_()
+    module.fixed_step(0)
+
+    assert module.CALLS == {"step": 10, "fixed_step": 1}
+    torch.testing.assert_close(module.W, in_python)
+
+
+def test_eight_loads_have_the_bytes_of_eight_modules_and_eight_copies_those_of_one(ledger: Ledger) -> None:
+    module = scenario("module_loaded_per_thread")
+    module.loaded_once()
+
+    mark = ledger.mark()
+    loaded = [module.load() for _ in range(8)]
+    of_loads = ledger.live(since=mark).bytes.get("cpu", 0)
+    mark = ledger.mark()
+    shared = [module.share() for _ in range(8)]
+    of_copies = ledger.live(since=mark).bytes.get("cpu", 0)
+
+    assert (of_loads, of_copies) == (8 * 256 * 256 * 4, 0)
+    assert len({id(one.weight) for one in loaded}) == 8
+    assert {id(one.weight) for one in shared} == {id(module.loaded_once().weight)}
+
+
+@pytest.mark.parametrize(("half", "used"), [("step", [[2.0, 4.0], [2.0, 4.0]]), ("fixed_step", [[1.0, 2.0]] * 2)])
+def test_two_threads_that_train_one_module_step_with_the_sum_of_both_gradients(
+    half: str, used: list[list[float]]
+) -> None:
+    module = scenario("module_trained_by_threads")
+
+    getattr(module, half)(0)
+
+    assert used == module.STEPPED
+
+
+def test_a_threads_own_buffer_is_told_for_each_new_thread() -> None:
+    told = run("threads_keep_state")["threads_keep_state", "step"]
+    (finding,) = told["findings"]
+
+    assert finding["cause"] == "thread_growth"
+    assert finding["tensor_bytes_per_step"] == 64 * 64 * 4
+    assert finding["retained_at"][0]["source"].startswith("threading.Thread(target=serve")
+    assert "keeps 16.0 KiB for each new thread, which no further call" in finding["explanation"]
