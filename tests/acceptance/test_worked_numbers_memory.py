@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -29,8 +30,11 @@ def scenario(name: str) -> ModuleType:
 
 def run(*names: str) -> dict[tuple[str, str], dict[str, Any]]:
     """What ``harness run --format json`` says of the bundled scenarios *names*, by name and half."""
+    return run_files(*(ROOT / "scenarios" / f"{name}.py" for name in names))
+
+
+def run_files(*files: Path) -> dict[tuple[str, str], dict[str, Any]]:
     command = [sys.executable, "-m", "harness.cli.main", "run", "--quiet", "--format", "json"]
-    files = [f"scenarios/{name}.py" for name in names]
     done = subprocess.run([*command, *files], cwd=ROOT, capture_output=True, timeout=280, check=False)
     return {(told["scenario"], told["variant"]): told for told in json.loads(done.stdout)["runs"]}
 
@@ -276,3 +280,36 @@ def test_a_threads_own_buffer_is_told_for_each_new_thread() -> None:
     assert finding["tensor_bytes_per_step"] == 64 * 64 * 4
     assert finding["retained_at"][0]["source"].startswith("threading.Thread(target=serve")
     assert "keeps 16.0 KiB for each new thread, which no further call" in finding["explanation"]
+
+
+def test_emptying_the_cache_frees_no_live_byte_and_reserved_is_not_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "xpu", torch.xpu)  # so that the scenario's stand-in is gone after the test
+    module = scenario("cache_not_emptied")
+
+    def figures() -> tuple[int, int]:
+        return module.DEVICE.memory_allocated() >> 20, module.DEVICE.memory_reserved() >> 20
+
+    module.setup()
+    small, large = module.request(16), module.request(32)
+    both = figures()
+    del small
+    dropped = figures()
+    module.DEVICE.empty_cache()
+    emptied = figures()
+    del large
+
+    assert (both, dropped, emptied, figures()) == ((48, 48), (32, 48), (32, 32), (0, 32))
+    module.DEVICE.empty_cache()
+
+
+def test_a_cache_that_grows_is_told_from_tensors_that_are_kept(tmp_path: Path) -> None:
+    text = (ROOT / "scenarios" / "cache_not_emptied.py").read_text()
+    kept = text.replace("    request(10 + i // 8 * 2)  # ten blocks for 80 steps", "    KEPT.append(request(10))")
+    assert kept != text
+    (tmp_path / "kept.py").write_text(kept.replace("\nDEVICE: Any", "\nKEPT: list[torch.Tensor] = []\nDEVICE: Any"))
+
+    findings = run_files(tmp_path / "kept.py")["kept", "step"]["findings"]
+
+    by_cause = {finding["cause"]: finding["bytes_per_step"] for finding in findings}
+    assert by_cause["held_reference"] == 10 << 20
+    assert "device_cache_growth" not in by_cause
