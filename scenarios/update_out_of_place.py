@@ -2,8 +2,9 @@
 
 Symptom: the update of a model takes as much memory again as the model, for a moment, and the allocator is busy.
 
-Why: ``w - rate * g`` makes two storages, one for the product and one for the difference. ``w.sub_(rate * g)`` makes
-    one. ``w.sub_(g, alpha=rate)`` makes none.
+Why: ``w - rate * g`` makes two storages, one for the product and one for the difference. ``w.sub_(g * rate)`` makes
+    one. ``w.sub_(g, alpha=rate)`` makes none. (A rate that is a Python number takes part as a tensor too, in storages
+    of a few bytes more; the RATE here is one already, so that the counts are what they are for.)
 
 How it shows: more_allocations: three storages a step against one, the gradient itself.
 
@@ -11,6 +12,8 @@ Fix: change the parameter in place, under ``torch.no_grad()``, with the operator
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 
@@ -27,7 +30,13 @@ SCENARIO = Scenario(
 )
 
 PARAMETERS = {"w": torch.randn(256, 256)}
-RATE = 1e-6
+RATE = torch.tensor(1e-6)
+
+UPDATES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "w - rate * g": lambda w, g: w - RATE * g,
+    "w.sub_(g * rate)": lambda w, g: w.sub_(g * RATE),
+    "w.sub_(g, alpha=rate)": lambda w, g: w.sub_(g, alpha=1e-6),
+}
 
 
 def gradient() -> torch.Tensor:
@@ -36,9 +45,9 @@ def gradient() -> torch.Tensor:
 
 def step(i: int) -> None:
     with torch.no_grad():
-        PARAMETERS["w"] = PARAMETERS["w"] - RATE * gradient()
+        PARAMETERS["w"] = UPDATES["w - rate * g"](PARAMETERS["w"], gradient())
 
 
 def fixed_step(i: int) -> None:
     with torch.no_grad():
-        PARAMETERS["w"].sub_(gradient(), alpha=RATE)
+        UPDATES["w.sub_(g, alpha=rate)"](PARAMETERS["w"], gradient())

@@ -18,7 +18,8 @@ _WATCHED = 4
 
 class _Watch(msgspec.Struct, weakref=True, eq=False):
     """One optimizer's state. ``stale`` is true while a gradient that a step has used is still being added to;
-    ``cycles`` counts the steps since the gradient last started from nothing. ``removal`` takes its hooks away."""
+    ``cycles`` counts the steps since the gradient last started from nothing. ``removal`` takes its hooks away.
+    ``used`` is a gradient that the last step used, with its version; ``reused`` counts steps that used it again."""
 
     stepped: bool = False
     stale: bool = False
@@ -27,6 +28,9 @@ class _Watch(msgspec.Struct, weakref=True, eq=False):
     times: int = 0
     first_step: int = -1
     removal: Callable[[], object] = list
+    followed: tuple[weakref.ref[Any], ...] = ()
+    used: tuple[weakref.ref[Any], weakref.ref[Any], int] | None = None
+    reused: int = 0
 
 
 class GradientObserver:
@@ -36,6 +40,9 @@ class GradientObserver:
     stepped since, and the old gradient is there and not zero, the step's gradient is being added to. It is a
     fault only if the optimizer then steps with it: several backward passes before one step (accumulation on
     purpose), or a backward of another loss before ``zero_grad`` (a GAN), are legal and raise nothing.
+
+    An optimizer that steps twice on one gradient, which nobody touched in between, is the same fault from the other
+    side: two threads that train one module at once do that, each with what both have added up.
     """
 
     def __init__(self) -> None:
@@ -66,6 +73,9 @@ class GradientObserver:
 
     def faults(self) -> tuple[FaultRecord, ...]:
         """What was seen so far, one record an optimizer that was at fault."""
+        return (*self._added_up(), *self._used_again())
+
+    def _added_up(self) -> tuple[FaultRecord, ...]:
         return tuple(
             FaultRecord(
                 fault="gradients_not_zeroed",
@@ -83,32 +93,71 @@ class GradientObserver:
             if watch.times
         )
 
+    def _used_again(self) -> tuple[FaultRecord, ...]:
+        return tuple(
+            FaultRecord(
+                fault="gradients_not_zeroed",
+                explanation=(
+                    f"{type(optimizer).__name__} stepped again on a gradient that it had used, with neither a backward "
+                    "pass nor zeroing between: the parameters moved twice for it. Two threads that train one module at "
+                    "the same time do this, and each step then uses what both threads have added up"
+                ),
+                step=watch.first_step,
+                raised=False,
+                count=watch.reused,
+            )
+            for optimizer, watch in self._watches.items()
+            if watch.reused and not watch.times
+        )
+
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watches.get(optimizer)
-        if watch is not None and watch.stale:
+        if watch is None:
+            return
+        if watch.stale:
             watch.cycles += 1
             watch.times += 1
             watch.worst = max(watch.worst, watch.cycles)
-            if watch.first_step < 0:
-                watch.first_step = self._step
+        elif watch.stepped and watch.used is not None and _is_untouched(*watch.used):
+            watch.reused += 1
+        else:
+            return
+        if watch.first_step < 0:
+            watch.first_step = self._step
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watches.get(optimizer)
         if watch is None:
             watch = self._watches[optimizer] = _Watch()
             self._follow(optimizer, watch)
-        watch.stepped, watch.stale = True, False
+        watch.stepped, watch.stale, watch.used = True, False, _first_used(watch)
 
     def _follow(self, optimizer: Any, watch: _Watch) -> None:
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad and p.is_leaf]
-        handles = [
-            parameter.register_hook(_hook(weakref.ref(parameter), weakref.ref(watch)))
-            for parameter in sorted(parameters, key=lambda p: int(p.numel()))[:_WATCHED]
-        ]
+        few = sorted(parameters, key=lambda p: int(p.numel()))[:_WATCHED]
+        handles = [p.register_hook(_hook(weakref.ref(p), weakref.ref(watch))) for p in few]
+        watch.followed = tuple(weakref.ref(p) for p in few)
         # With its optimizer: a program that makes one a step, for the same parameters, would pile up our hooks on them.
         removal = weakref.finalize(optimizer, _remove_all, handles)
         removal.atexit = False
         watch.removal = removal
+
+
+def _first_used(watch: _Watch) -> tuple[weakref.ref[Any], weakref.ref[Any], int] | None:
+    """A parameter that has a gradient, the gradient, and its version, which every change in place raises."""
+    for reference in watch.followed:
+        parameter = reference()
+        if parameter is not None and parameter.grad is not None:
+            return reference, weakref.ref(parameter.grad), parameter.grad._version
+    return None
+
+
+def _is_untouched(parameter: weakref.ref[Any], gradient: weakref.ref[Any], version: int) -> bool:
+    """Whether the parameter still has that gradient, with nothing written into it, and it is not zero."""
+    owner, old = parameter(), gradient()
+    if owner is None or old is None or owner.grad is not old:
+        return False
+    return old._version == version and bool(old.any())
 
 
 def _remove_all(handles: list[Any]) -> None:

@@ -11,12 +11,13 @@ from harness.capture.held_signals import signals_held
 from harness.capture.scope_owners import scope_owners
 from harness.capture.wire import LedgerState, Sample, SiteDefinition
 from harness.instruments import INSTRUMENTS, Instrument, TellsBeginnings
+from harness.instruments.accelerator import Accelerator
 from harness.instruments.settle import settle
 from harness.ledger.protocol import Ledger, Mark, SiteState
 from harness.model.peak import PeakComposition
 from harness.model.recording import Absence
 
-__all__ = ["PeakObserver", "Recorder", "Sink", "StepWatcher", "working_instruments"]
+__all__ = ["PeakObserver", "Recorder", "Sink", "StepWatcher", "with_late_accelerator", "working_instruments"]
 
 _clock = time.perf_counter_ns  # before a scenario can put something else in its place
 
@@ -55,6 +56,18 @@ def working_instruments(
         else:
             absent.append(Absence(instrument=instrument.name, reason=reason))
     return working, tuple(absent)
+
+
+def with_late_accelerator(
+    instruments: Sequence[Instrument], absent: tuple[Absence, ...]
+) -> tuple[list[Instrument], tuple[Absence, ...]]:
+    """The same, where a device is there only now: the program's imports may bring one (a backend that is a package of
+    its own, a stand-in), or have changed what is visible. The others do not depend on what was imported."""
+    if not any(one.instrument == Accelerator.name for one in absent):
+        return list(instruments), absent
+    late, still_absent = working_instruments((Accelerator,))
+    others = tuple(one for one in absent if one.instrument != Accelerator.name)
+    return [*instruments, *late], (*others, *still_absent)
 
 
 class Recorder:

@@ -23,7 +23,7 @@ from harness.capture.held_signals import HELD, signals_held
 from harness.capture.memory_watch import MemoryWatch
 from harness.capture.module import LoadedScenario, check_that_it_ran, load
 from harness.capture.raised import ending_of
-from harness.capture.recorder import Recorder, working_instruments
+from harness.capture.recorder import Recorder, with_late_accelerator, working_instruments
 from harness.capture.surroundings import surroundings
 from harness.errors import ScenarioError
 from harness.instruments import Instrument
@@ -143,14 +143,15 @@ class _Subject:
         self._send(wire.Ready(pid=self._pid))
         _prepare(self._job)
         instruments, absent = working_instruments()
-        if self._job.role == "malloc":  # what the others allocate in passing moves the heap's figure
-            instruments = [instrument for instrument in instruments if "heap.used" in instrument.metrics]
         ledger = self._start_ledger()  # before the import, so that what the file allocates then is seen too
         if self._job.role == "native":
             from harness.capture.ctypes_heap import lead_ctypes_through_the_interpreter
 
             lead_ctypes_through_the_interpreter()
         ending = self._guarded(self._load)
+        instruments, absent = with_late_accelerator(instruments, absent)
+        if self._job.role == "malloc":  # what the others allocate in passing moves the heap's figure
+            instruments = [instrument for instrument in instruments if "heap.used" in instrument.metrics]
         if self._scenario is not None:
             scenario = self._scenario
             ending = self._guarded(lambda: self._measure(scenario, instruments, absent, ledger))

@@ -6,7 +6,15 @@ from harness.model.holding import GrownContainer, HeldRecord, HolderPath
 from harness.model.report import HeldBy
 from harness.model.verdict import Suspect, Verdict
 
-__all__ = ["COMPILERS", "LEAST_COMPILED_RATE", "chosen_container", "chosen_path", "compiled_rate", "told"]
+__all__ = [
+    "COMPILERS",
+    "LEAST_COMPILED_RATE",
+    "chosen_container",
+    "chosen_path",
+    "compiled_rate",
+    "is_per_thread",
+    "told",
+]
 
 _OBJECTS = ("heap.used", "python.bytes", "python.blocks", "rss.anon", "mapped.private", "graph.nodes")
 COMPILERS = (
@@ -46,7 +54,11 @@ def chosen_container(suspect: Suspect, held: HeldRecord, verdict: Verdict) -> Gr
         return next((c for c in held.containers if _is_on(c, path)), None)
     if suspect.metric in _COUNTS:
         least = _LEAST_SHARE_OF_COUNT * suspect.growth.per_step
-        able = (c for c in held.containers if c.per_step >= least and c.element != "torch.Tensor")
+        able = (
+            c
+            for c in held.containers
+            if c.per_step >= least and c.element != "torch.Tensor" and not is_per_thread(c.path)
+        )
         enough = sorted(able, key=lambda c: not c.grown_at)
         return next((c for c in enough if _is_users(c.path)), next(iter(enough), None))
     if suspect.metric in _SHARED:
@@ -121,6 +133,12 @@ def compiled_rate(held: HeldRecord) -> tuple[str, float]:
     }
     name = max(rates, key=lambda n: rates[n], default="")
     return name, rates.get(name, 0.0)
+
+
+def is_per_thread(path: HolderPath) -> bool:
+    """Whether growth enters where a threading.local keeps one dictionary for each thread: it grows by new threads, and
+    never by another call in the same one."""
+    return bool(path.suspect) and path.links[(path.suspect or 0) - 1].kind.endswith("_local")
 
 
 def _is_users(path: HolderPath) -> bool:

@@ -12,7 +12,8 @@ class Accelerator:
     """Bytes in tensors, bytes that torch's cache holds, bytes in use outside it, summed over the visible devices.
 
     The device counts as absent until the program itself has used it: a reading that made a CUDA context would
-    take some hundred MiB and be its own finding. Works for CUDA (ROCm too) and XPU builds.
+    take some hundred MiB and be its own finding. Works for CUDA (ROCm too) and XPU builds, and for what a program puts
+    in their place before one of these is made.
     """
 
     name = "accelerator"

@@ -62,6 +62,7 @@ class _Watch:
         self._now = [state() for state in states]
         self._seen: list[Counter[tuple[_Place, ...]]] = [Counter() for _ in states]
         self._last: dict[int, tuple[_Place, ...]] = {}
+        self._latest: tuple[_Place, ...] = ()
 
     def is_done(self) -> bool:
         """Whether each was seen to go up twice, or the time is over."""
@@ -99,7 +100,7 @@ class _Watch:
         return self.on_line
 
     def _enter(self, frame: FrameType) -> None:
-        self._last[threading.get_ident()] = self._places(frame)
+        self._latest = self._last[threading.get_ident()] = self._places(frame)
 
     def _places(self, frame: FrameType | None) -> tuple[_Place, ...]:
         places: list[_Place] = []
@@ -114,7 +115,8 @@ class _Watch:
         for k, state in enumerate(self._states):
             now = state()
             if now != self._now[k]:
-                last = self._last.get(threading.get_ident())
+                # A thread that has run no line yet did nothing: the one that started it waits at the line that did.
+                last = self._last.get(threading.get_ident(), self._latest)
                 if now > self._now[k] and last:
                     self._seen[k][last] += 1
                 self._now[k] = now

@@ -111,6 +111,45 @@ def test_another_losss_backward_before_zeroing_is_no_fault(gradients: GradientOb
     assert train(gradients, adversarial) == ()
 
 
+def test_two_steps_on_one_gradient_are_found(gradients: GradientObserver) -> None:
+    def stepped_twice(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        optimizer.zero_grad()
+        backward(model)
+        optimizer.step()
+        optimizer.step()
+
+    (fault,) = train(gradients, stepped_twice)
+
+    assert fault.fault == "gradients_not_zeroed"
+    assert "stepped again on a gradient that it had used" in fault.explanation
+    assert fault.count == 6
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_gradients_that_are_put_there_by_hand_are_new_ones(gradients: GradientObserver, in_place: bool) -> None:
+    """As in meta-learning and evolution strategies: no backward pass ever tells that a gradient is new."""
+
+    def by_hand(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        for parameter in model.parameters():
+            if in_place and parameter.grad is not None:
+                parameter.grad.copy_(torch.ones_like(parameter))
+            else:
+                parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+
+    assert train(gradients, by_hand) == ()
+
+
+def test_an_optimizer_that_steps_without_a_gradient_is_no_fault(gradients: GradientObserver) -> None:
+    def idle(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        backward(model)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+        optimizer.step()
+
+    assert train(gradients, idle) == ()
+
+
 def devices(body: Callable[[], object]) -> tuple[FaultRecord, ...]:
     observer = DeviceObserver()
     with DispatchLedger(observer=observer).start():

@@ -255,6 +255,33 @@ def test_a_profiler_that_is_running_is_named_for_native_growth() -> None:
     assert "the profiler prof is running" in finding.explanation
 
 
+def test_what_a_thread_local_keeps_for_each_new_thread_belongs_to_the_threads() -> None:
+    of_each = a_path(
+        a_link("LOCAL: _local", kind="_local"), a_link("(_local): dict", kind="dict"), a_link("[*]"), suspect=1
+    )  # fmt: skip
+    verdict = a_verdict(a_suspect("threads", 2.0), a_tensor_suspect(), threads=2.0)
+    containers = (a_container(of_each, element="dict"),)
+    held = HeldRecord(steps=400, objects=1000, sites={1: (of_each,)}, containers=containers)
+
+    (finding,) = diagnose(looked_at(held), verdict)
+
+    assert finding.cause == "thread_growth"
+    assert finding.tensor_bytes_per_step == 256
+    assert "keeps 128 B for each new thread, which no further call in the same thread adds to" in finding.explanation
+
+
+def test_what_a_pools_thread_gains_with_each_call_is_held() -> None:
+    of_one = a_path(
+        a_link("LOCAL: _local", kind="_local"), a_link("(_local): dict", kind="dict"), a_link("[*]", kind="dict"),
+        a_link("spaces: dict", kind="dict"), suspect=3,
+    )  # fmt: skip
+    held = HeldRecord(steps=400, objects=1000, sites={1: (of_one,)}, containers=(a_container(of_one),))
+
+    (finding,) = diagnose(looked_at(held), a_verdict(a_tensor_suspect(), threads=2.0))
+
+    assert finding.cause == "held_reference"
+
+
 def test_threads_that_wait_are_one_finding_with_what_their_frames_hold() -> None:
     path = a_path(
         a_link("local batch", trait="tensor"), root="thread 'Thread-* (work)': work() at line 9", root_kind="local",

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from harness.capture.recorder import with_late_accelerator, working_instruments
 from harness.instruments import INSTRUMENTS
 from harness.instruments.accelerator import Accelerator
 from harness.instruments.children import Children
@@ -176,6 +177,19 @@ def test_a_device_is_never_initialised_to_measure_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch, "cuda", backend)
 
     assert reading(Accelerator()) == {}
+
+
+def test_a_device_that_came_with_the_programs_imports_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cuda", "xpu"):
+        monkeypatch.setattr(torch, name, SimpleNamespace(is_available=lambda: False))
+    before, absent = working_instruments((Resources, Accelerator))
+    monkeypatch.setattr(torch, "xpu", FakeBackend())
+
+    after, still_absent = with_late_accelerator(before, absent)
+
+    assert [one.instrument for one in absent] == ["accelerator"]
+    assert after[:-1] == before
+    assert (after[-1].name, still_absent) == ("accelerator", ())
 
 
 def test_settling_frees_cycles_and_counts_them() -> None:

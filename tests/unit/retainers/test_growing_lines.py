@@ -85,6 +85,26 @@ def test_a_new_threads_line_is_its_own() -> None:
     assert frames[0].source == "kept.append(1)"
 
 
+def test_a_new_thread_belongs_to_the_line_that_started_it() -> None:
+    ended = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def work() -> None:
+        ended.wait()
+
+    def step() -> None:
+        for _ in range(3):
+            threads.append(threading.Thread(target=work))
+            threads[-1].start()
+
+    (frames,) = lines_where([threading.active_count], lambda enough: step(), lambda path: path == HERE)
+    ended.set()
+    for thread in threads:
+        thread.join()
+
+    assert frames[0].source == "threads[-1].start()"
+
+
 def test_it_is_enough_when_each_was_seen_twice() -> None:
     kept: list[int] = []
     asked: list[bool] = []
