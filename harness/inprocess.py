@@ -18,7 +18,6 @@ import msgspec
 from harness._version import __version__
 from harness.capture.device_observer import DeviceObserver
 from harness.capture.gathering import Gathering
-from harness.capture.gradient_observer import GradientObserver
 from harness.capture.graph_census import take_census
 from harness.capture.holder_watch import HolderWatch
 from harness.capture.module import accepting_a_number
@@ -27,6 +26,7 @@ from harness.capture.recorder import Recorder, working_instruments
 from harness.capture.surroundings import surroundings
 from harness.capture.wire import Facts, Held
 from harness.errors import UsageError
+from harness.gradients.not_zeroed import GradientObserver
 from harness.instruments.accelerator import Accelerator
 from harness.instruments.children import Children
 from harness.instruments.resources import Resources

@@ -34,7 +34,7 @@ _PRELOADED_WHERE_INSTALLED = ("numpy.random",)  # numpy loads it late, and seedi
 _OURS = (
     "harness.capture.cutting",
     "harness.capture.gradient_facts",
-    "harness.capture.gradient_observer",
+    "harness.gradients.not_zeroed",
     "harness.capture.graph_census",
     "harness.capture.holder_watch",
     "harness.capture.operator_observer",

@@ -320,8 +320,8 @@ class _Subject:
         import torch
 
         from harness.capture.device_observer import DeviceObserver
-        from harness.capture.gradient_observer import GradientObserver
         from harness.capture.operator_observer import OperatorObserver
+        from harness.gradients.not_zeroed import GradientObserver
         from harness.ledger.start import why_not_native
 
         devices, gradients = DeviceObserver(), GradientObserver()

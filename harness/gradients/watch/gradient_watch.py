@@ -10,6 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils.weak import TensorWeakRef
 
 from harness.gradients.named import NamedParameters, Parameters
+from harness.gradients.not_zeroed import GradientObserver, has_closure
 from harness.gradients.table import TableBuilder
 from harness.gradients.watch.calls import Place, Value
 from harness.gradients.watch.evidence import Evidence, faults_of, in_no_optimizer
@@ -49,6 +50,7 @@ class GradientWatch:
         self._evidence: dict[int, Evidence] = {}
         self._silent: dict[tuple[object, ...], FaultRecord] = {}
         self._table = TableBuilder()
+        self._not_zeroed = GradientObserver()
         self._handles: list[Any] = []
         self._step = 0
         self._losses: list[Value] = []
@@ -62,6 +64,7 @@ class GradientWatch:
             register_optimizer_step_pre_hook(self._before_step),
             register_optimizer_step_post_hook(self._after_step),
         ]
+        self._not_zeroed.start()
         self._flow.start()
         return self
 
@@ -70,6 +73,7 @@ class GradientWatch:
     ) -> None:
         for handle in self._handles:
             handle.remove()
+        self._not_zeroed.stop()
         self._flow.stop()
 
     def step(self) -> None:
@@ -85,13 +89,14 @@ class GradientWatch:
         self._losses, self._readings = [], []
         self._optimizer_stepped = False
         self._step += 1
+        self._not_zeroed.at_step(self._step)
 
     @property
     def faults(self) -> tuple[FaultRecord, ...]:
         """What is certain by now, one record a kind, reason and line."""
         found = tuple(self._evidence.values())
         lost = in_no_optimizer(found) if self._optimizers_seen else ()
-        return (*faults_of(found), *lost, *self._silent.values())
+        return (*faults_of(found), *lost, *self._not_zeroed.faults(), *self._silent.values())
 
     @property
     def table(self) -> GradientTable | None:
@@ -136,13 +141,13 @@ class GradientWatch:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._optimizers_seen = self._optimizer_stepped = True
-        if not _has_closure(args, kwargs):  # with one the gradients come only now
+        if not has_closure(args, kwargs):  # with one the gradients come only now
             self._look_at_optimizer(optimizer)
         self._flow.paused.now = True
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._flow.paused.now = False
-        if _has_closure(args, kwargs):
+        if has_closure(args, kwargs):
             self._look_at_optimizer(optimizer)
 
     def _look_at_optimizer(self, optimizer: Any) -> None:
@@ -235,11 +240,6 @@ class GradientWatch:
             loss=loss,
             backward_ran=self._backward_ever,
         )
-
-
-def _has_closure(args: Any, kwargs: Any) -> bool:
-    """The hooks are given the optimizer itself among *args*."""
-    return any(value is not None for value in (*args[1:], kwargs.get("closure")))
 
 
 def _by_number(optimizer: Any, parameters: list[torch.Tensor], parameter: torch.Tensor) -> str:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from harness.capture.device_observer import DeviceObserver
-from harness.capture.gradient_observer import GradientObserver
+from harness.gradients.not_zeroed import GradientObserver
 from harness.ledger.dispatch import DispatchLedger
 from harness.model.recording import FaultRecord
 

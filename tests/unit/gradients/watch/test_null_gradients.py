@@ -99,6 +99,7 @@ def test_a_parameter_that_nothing_was_computed_from_is_not_used() -> None:
 
     with GradientWatch({"unused": unused}) as watch:
         for _ in range(2):
+            program.optimizer.zero_grad()
             (program.kept * program.lost).sum().backward()
             program.optimizer.step()
             watch.step()
@@ -125,6 +126,7 @@ def test_a_plain_tensor_in_an_optimizer_that_requires_no_gradient_is_told() -> N
 
     with GradientWatch({"plain": plain}) as watch:
         for _ in range(2):
+            optimizer.zero_grad()
             (plain * weight).sum().backward()
             optimizer.step()
             watch.step()

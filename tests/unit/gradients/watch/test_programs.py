@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from harness import GradientWatch
 from harness.model.recording import FaultRecord
@@ -43,3 +44,16 @@ def test_a_planted_fault_is_named_with_its_reason_its_parameters_and_its_line(
 @pytest.mark.parametrize("make", HEALTHY, ids=lambda make: make.__name__)
 def test_nothing_is_said_of_a_healthy_loop(make: Callable[[], Step]) -> None:
     assert faults_of(make) == ()
+
+
+def test_gradients_that_are_never_zeroed_are_told_with_the_factor() -> None:
+    with seeded():
+        weight = torch.nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.SGD([weight], lr=0.01)
+        with GradientWatch() as watch:
+            for _ in range(4):
+                weight.square().sum().backward()
+                optimizer.step()
+                watch.step()
+
+    assert [(fault.fault, fault.factor) for fault in watch.faults] == [("gradients_not_zeroed", 4)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
 
 from harness.model.recording import FaultRecord
 
-__all__ = ["GradientObserver"]
+__all__ = ["GradientObserver", "has_closure"]
 
 _WATCHED = 4
 """Parameters watched per optimizer, the smallest first: each costs one look at its old gradient a backward pass."""
@@ -111,6 +112,10 @@ class GradientObserver:
         )
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        with _unseen():
+            self._judge(optimizer, has_closure(args, kwargs))
+
+    def _judge(self, optimizer: Any, makes_its_own: bool) -> None:
         watch = self._watches.get(optimizer)
         if watch is None:
             return
@@ -118,7 +123,7 @@ class GradientObserver:
             watch.cycles += 1
             watch.times += 1
             watch.worst = max(watch.worst, watch.cycles)
-        elif watch.stepped and watch.used is not None and _is_untouched(*watch.used):
+        elif not makes_its_own and watch.stepped and watch.used is not None and _is_untouched(*watch.used):
             watch.reused += 1
         else:
             return
@@ -141,6 +146,19 @@ class GradientObserver:
         removal = weakref.finalize(optimizer, _remove_all, handles)
         removal.atexit = False
         watch.removal = removal
+
+
+def has_closure(args: Any, kwargs: Any) -> bool:
+    """Whether a step was given a function that computes the gradients, as its hooks are told: the optimizer itself is
+    among *args*."""
+    return any(value is not None for value in (*args[1:], kwargs.get("closure")))
+
+
+def _unseen() -> AbstractContextManager[None]:
+    """In which no mode of the program's sees what we ask of its tensors."""
+    import torch
+
+    return torch._C.DisableTorchFunction()
 
 
 def _first_used(watch: _Watch) -> tuple[weakref.ref[Any], weakref.ref[Any], int] | None:
