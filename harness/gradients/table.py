@@ -6,8 +6,8 @@ The rule, in this order, over a parameter's norms n (one an epoch, the mean over
   last four epochs is at least 1.5 times the one before.
 - **spike**: one epoch is 10 times the median of the four before it, and 10 times that of the four after it.
 - **vanishing**: in the first third its norm is at most 1/10,000 of the largest in the model, or 0 where another's is
-  not: what it learns from is lost on the way. By its ratio only weights of two dimensions or more, where a model has
-  some: the bias before a normalisation has nothing to learn, and that is right.
+  not: what it learns from is lost on the way. A vector is only compared so where its layer's weight vanishes as well
+  (or a model has nothing else): the bias before a normalisation has nothing to learn, and that is right.
 - **converged**: it ends at most 1/1,000 of where it began, or all of the model's are 0.
 - **healthy** otherwise.
 """
@@ -87,23 +87,27 @@ class TableBuilder:
         """All that was seen, an epoch that has not ended left out."""
         if not self._rows:
             return None
-        largest = _largest(self._rows.values())
-        others = any(norm > 0 for norm in largest)
-        has_weights = any(len(shape) > 1 for shape in self._shapes.values())
+        trends = self._trends()
         return GradientTable(
             epochs=self._epoch,
             parameters=tuple(
-                ParameterGradients(
-                    name=name,
-                    shape=self._shapes[name],
-                    trend=trend_of(
-                        rows, largest if len(self._shapes[name]) > 1 or not has_weights else (), others=others
-                    ),
-                    rows=_thinned(rows),
-                )
+                ParameterGradients(name=name, shape=self._shapes[name], trend=trends[name], rows=_thinned(rows))
                 for name, rows in self._rows.items()
             ),
         )
+
+    def _trends(self) -> dict[str, Trend]:
+        """Weights first: a vector is compared with the model's largest only where its layer's weight vanishes too."""
+        largest = _largest(self._rows.values())
+        others = any(norm > 0 for norm in largest)
+        weights = {name for name, shape in self._shapes.items() if len(shape) > 1} or set(self._shapes)
+        found = {name: trend_of(self._rows[name], largest, others=others) for name in self._rows if name in weights}
+        lost = {name.rpartition(".")[0] for name, trend in found.items() if trend == "vanishing"}
+        for name, rows in self._rows.items():
+            if name not in found:
+                compared = largest if name.rpartition(".")[0] in lost else ()
+                found[name] = trend_of(rows, compared, others=others)
+        return found
 
 
 def trend_of(rows: Sequence[GradientRow], largest: Sequence[float], *, others: bool = False) -> Trend:

@@ -104,3 +104,26 @@ def test_a_large_double_does_not_become_a_number_that_json_has_no_word_for() -> 
 def test_steady_growth_is_told_by_its_factor() -> None:
     assert built(*([2.0**i, 0.0] for i in range(8))).growth_of("w") == "2-fold in each of the last 7 epochs"
     assert built(*([1.0, 0.0] for i in range(8))).growth_of("w") is None
+
+
+def test_a_bias_vanishes_with_its_weight_and_not_alone() -> None:
+    builder = TableBuilder()
+    for name, shape, size in (
+        ("first.weight", (2, 2), 1e-8),
+        ("first.bias", (2,), 1e-8),
+        ("last.weight", (2, 2), 1.0),
+        ("last.bias", (2,), 1e-8),  # before a normalisation
+    ):
+        for _ in range(3):
+            builder.add(name, torch.ones(shape), torch.full(shape, size))
+    builder.end_epoch()
+
+    table = builder.table()
+
+    assert table is not None
+    assert {parameter.name: parameter.trend for parameter in table.parameters} == {
+        "first.weight": "vanishing",
+        "first.bias": "vanishing",
+        "last.weight": "healthy",
+        "last.bias": "healthy",
+    }
