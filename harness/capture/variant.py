@@ -40,6 +40,7 @@ _DOING: dict[Role, str] = {
     "malloc": "weighing Python objects",
     "native": "taking native stacks",
     "repeated": "repeating one input",
+    "reads": "looking for the read that crashed",
 }
 
 
@@ -161,7 +162,7 @@ def record_experiment(
     server: ForkServer,
     scenario: ScenarioFile,
     variant: Variant,
-    role: Literal["cut", "malloc", "repeated"],
+    role: Literal["cut", "malloc", "repeated", "reads"],
     *,
     plan: Plan,
     on_progress: Callable[[int, str], None],
