@@ -34,6 +34,10 @@ _REPEATING_S = 3.0
 """The same input is repeated for so many steps at most, and only where they take less than this."""
 
 
+_BAD_READS = ("SIGSEGV", "SIGBUS")
+"""How a process ends that read memory which is not there."""
+
+
 class Experiments:
     """Those that one variant may be put to. *native* and *confirm* are the user's word: always, never, or None, which
     is where it pays and where it takes little."""
@@ -56,8 +60,13 @@ class Experiments:
     def asked_by(self, recording: Recording) -> Recording:
         """*recording* with the subjects that its verdict asks for; the caller judges all of it once more.
 
-        What ended badly is left alone: it would end so again, and take its time for it.
+        What ended badly is left alone: it would end so again, and take its time for it. What crashed is run once more,
+        to see what it read.
         """
+        plain = recording.subject("plain")
+        if plain is not None and plain.ending.signal in _BAD_READS:
+            again = self._run("reads", max(1, plain.steps + 1 - self._plan.warmup))
+            return msgspec.structs.replace(recording, subjects=(*recording.subjects, again))
         if any(subject.ending.status != "ok" for subject in recording.subjects if subject.role != "gradients"):
             return recording
         verdict = judge(recording, faults=self._faults)
@@ -100,7 +109,7 @@ class Experiments:
         steps = max(DEFAULT.least_steps, min(ledger.steps - ledger.warmup_steps, _MOST_STEPS_TO_CUT))
         return steps if self._confirm or _takes_s(ledger, steps) <= _CUTTING_UNASKED_S else 0
 
-    def _run(self, role: Literal["malloc", "repeated"], steps: int) -> SubjectRecord:
+    def _run(self, role: Literal["malloc", "repeated", "reads"], steps: int) -> SubjectRecord:
         plan = msgspec.structs.replace(self._plan, steps=steps)
         return record_experiment(
             self._server, self._scenario, self._variant, role, plan=plan, on_progress=self._on_progress

@@ -148,6 +148,10 @@ class _Subject:
             from harness.capture.ctypes_heap import lead_ctypes_through_the_interpreter
 
             lead_ctypes_through_the_interpreter()
+        if self._job.role == "reads":
+            from harness.capture.read_watch import watch_reads
+
+            watch_reads()
         ending = self._guarded(self._load)
         instruments, absent = with_late_accelerator(instruments, absent)
         if self._job.role == "malloc":  # what the others allocate in passing moves the heap's figure

@@ -44,6 +44,7 @@ _DOING: dict[Role, str] = {
     "malloc": "weighing Python objects",
     "native": "taking native stacks",
     "repeated": "repeating one input",
+    "reads": "looking for the read that crashed",
 }
 
 
@@ -182,7 +183,7 @@ def record_experiment(
     server: ForkServer,
     scenario: ScenarioFile,
     variant: Variant,
-    role: Literal["cut", "gradients", "malloc", "repeated"],
+    role: Literal["cut", "gradients", "malloc", "repeated", "reads"],
     *,
     plan: Plan,
     on_progress: Callable[[int, str], None],

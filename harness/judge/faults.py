@@ -21,6 +21,8 @@ def split_faults(recording: Recording, *, faults: bool) -> tuple[tuple[FaultReco
         for fault in subject.faults if subject.role not in ("native", "repeated") else ():
             if fault.raised and fault.fault in explained and subject is not followed:
                 continue
+            if subject.role == "reads" and fault.fault != "use_after_close":
+                continue  # it was run for that alone
             key = (fault.fault, fault.path, fault.line)
             if key not in seen or (fault.raised and not seen[key].raised):
                 seen[key] = fault

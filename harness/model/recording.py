@@ -34,7 +34,7 @@ RECORDING_VERSION = 1
 
 Variant = Literal["step", "fixed_step"]
 EndingStatus = Literal["ok", "raised", "exited", "crashed", "killed", "timed_out", "out_of_memory", "interrupted"]
-Role = Literal["plain", "ledger", "uncollected", "gradients", "native", "cut", "malloc", "repeated"]
+Role = Literal["plain", "ledger", "uncollected", "gradients", "native", "cut", "malloc", "repeated", "reads"]
 """Why a subject was started: ``plain`` counts and times; ``ledger`` also follows every tensor storage (slower);
 ``uncollected`` leaves the garbage collector to itself, where the others collect at each boundary; ``gradients`` follows
 what is made of what, call by call, to say what became of the gradients (slowest, and so for the fewest steps).
@@ -42,7 +42,8 @@ what is made of what, call by call, to say what became of the gradients (slowest
 The others are experiments, asked for by a first verdict, and no other evidence than for that: ``native`` ran under
 memray; ``cut`` cuts one edge after every step, to see whether growth stops; ``malloc`` ran under PYTHONMALLOC=malloc,
 where the heap shows every Python object to the byte; ``repeated`` has the same index and seeds in every step, to
-see whether growth needs new inputs."""
+see whether growth needs new inputs; ``reads`` runs again what crashed, and looks before each operator whether the
+memory that it is about to read is there."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):

@@ -313,3 +313,25 @@ def test_a_cache_that_grows_is_told_from_tensors_that_are_kept(tmp_path: Path) -
     by_cause = {finding["cause"]: finding["bytes_per_step"] for finding in findings}
     assert by_cause["held_reference"] == 10 << 20
     assert "device_cache_growth" not in by_cause
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks mincore(2)")
+def test_a_crash_is_contained_and_explained_by_the_line_that_read_and_the_line_that_made_the_tensor() -> None:
+    told = run("buffer_closed_under_tensor")["buffer_closed_under_tensor", "step"]
+    (finding,) = told["findings"]
+
+    assert (told["ending"]["status"], told["ending"]["signal"]) == ("crashed", "SIGSEGV")
+    assert (finding["fault"], finding["allocated_at"][0]["source"]) == ("use_after_close", "readings.sum()")
+    assert "sum was given a tensor whose memory is no longer there: [524288] torch.float32" in finding["explanation"]
+    assert "made by torch.frombuffer at " in finding["explanation"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks mincore(2)")
+def test_a_crash_that_nobody_announced_is_explained_too(tmp_path: Path) -> None:
+    text = (ROOT / "scenarios" / "buffer_closed_under_tensor.py").read_text()
+    (tmp_path / "crashes.py").write_text(text.replace('    expect=fault("use_after_close"),\n', ""))
+
+    told = run_files(tmp_path / "crashes.py")["crashes", "step"]
+
+    assert (told["outcome"], told["as_expected"]) == ("fault", False)
+    assert [finding["fault"] for finding in told["findings"]] == ["use_after_close"]
