@@ -18,7 +18,9 @@ from typing import Any
 import psutil
 
 from harness.capture import wire
+from harness.capture.commands import Commands
 from harness.capture.fault_table import fault_of
+from harness.capture.following import Following, follow
 from harness.capture.held_signals import HELD, signals_held
 from harness.capture.memory_watch import MemoryWatch
 from harness.capture.module import LoadedScenario, check_that_it_ran, load
@@ -37,14 +39,14 @@ WIRE_FD = 5000 if _hard_limit > 5000 or _hard_limit == resource.RLIM_INFINITY el
 """Where the private pipe lies: above the 1024, 2048 or 4096 descriptors that programs close which mean to close all."""
 
 # A scenario may put something else in their place, in passing (a mock) or for good.
-_getpid, _read, _exit = os.getpid, os.read, os._exit
+_getpid, _exit = os.getpid, os._exit
 
 _TIDYING_S = 2.0
 
 
 def main() -> None:
     """A fresh interpreter's way in: the first message on the wire is the job."""
-    reader = _Reader(WIRE_FD)
+    reader = Commands(WIRE_FD)
     first = reader.next()
     assert isinstance(first, wire.Launch)
     import torch  # noqa: F401 - before the heap is frozen, as the server does it for its forks
@@ -54,14 +56,14 @@ def main() -> None:
     run_job(first.job, reader, frozen=gc.get_freeze_count())
 
 
-def run_job(job: wire.Job, reader: _Reader | None = None, *, frozen: int = 0) -> None:
+def run_job(job: wire.Job, reader: Commands | None = None, *, frozen: int = 0) -> None:
     """Run the job and end the process. Never returns: what a fork inherited must not run on after it.
 
     *frozen* is how many objects lie in the collector's permanent generation already.
     """
     code = 1
     try:
-        code = _exit_code_of(_Subject(job, reader or _Reader(WIRE_FD), frozen))
+        code = _exit_code_of(_Subject(job, reader or Commands(WIRE_FD), frozen))
     finally:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(BaseException):
@@ -94,33 +96,8 @@ def _tidy_up() -> None:
         atexit._run_exitfuncs()
 
 
-class _Reader:
-    """Blocking messages from the parent."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._frames = wire.FrameReader()
-        self._ready: list[wire.Message] = []
-
-    def next(self) -> wire.Message:
-        while not self._ready:
-            try:
-                data = _read(self._fd, 65536)
-            except BlockingIOError:  # the scenario has set every descriptor so
-                os.set_blocking(self._fd, True)
-                continue
-            except OSError as error:
-                if error.errno is None:
-                    raise  # not the system: a signal handler of the scenario's raised a TimeoutError
-                raise wire.LostError(str(error)) from error
-            if not data:
-                raise wire.LostError("the other end is closed")
-            self._ready = self._frames.feed(data)
-        return self._ready.pop(0)
-
-
 class _Subject:
-    def __init__(self, job: wire.Job, reader: _Reader, frozen: int) -> None:
+    def __init__(self, job: wire.Job, reader: Commands, frozen: int) -> None:
         self._job = job
         self._frozen = frozen
         self._reader = reader
@@ -129,11 +106,9 @@ class _Subject:
         self._held = False
         self._started = False
         self._faults: list[FaultRecord] = []
-        self._observers: list[Any] = []
-        self._peak: Any = None
+        self._following = Following()
         self._holders: Any = None
         self._cutter: Any = None
-        self._operators: Any = None
         self._gradients: Any = None
         self._memory: MemoryWatch | None = None
         self._steps = 0
@@ -143,7 +118,7 @@ class _Subject:
         self._send(wire.Ready(pid=self._pid))
         _prepare(self._job)
         instruments, absent = working_instruments()
-        ledger = self._start_ledger()  # before the import, so that what the file allocates then is seen too
+        self._following = follow(self._job.role)
         if self._job.role == "native":
             from harness.capture.ctypes_heap import lead_ctypes_through_the_interpreter
 
@@ -158,7 +133,7 @@ class _Subject:
             instruments = [instrument for instrument in instruments if "heap.used" in instrument.metrics]
         if self._scenario is not None:
             scenario = self._scenario
-            ending = self._guarded(lambda: self._measure(scenario, instruments, absent, ledger))
+            ending = self._guarded(lambda: self._measure(scenario, instruments, absent))
             if scenario.teardown is not None:
                 after = self._guarded(scenario.teardown)
                 ending = ending or after
@@ -171,7 +146,7 @@ class _Subject:
                 frozen_growth=self._frozen_growth(),
                 trimmed_bytes=self._memory.trimmed_bytes if self._memory is not None else None,
                 cuts=self._cutter.cuts if self._cutter is not None else 0,
-                ran_backward=self._operators is not None and self._operators.ran_backward,
+                ran_backward=self._following.ran_backward,
                 gradients=self._gradients.table if self._gradients is not None else None,
             )
         )
@@ -183,7 +158,7 @@ class _Subject:
     def _all_faults(self) -> tuple[FaultRecord, ...]:
         if self._gradients is not None:
             return tuple(self._gradients.faults)
-        return (*self._faults, *(fault for observer in self._observers for fault in observer.faults()))
+        return (*self._faults, *self._following.faults)
 
     def _send(self, message: wire.Message) -> None:
         if _getpid() != self._pid:
@@ -195,8 +170,9 @@ class _Subject:
         self._scenario = load(self._job.path, self._job.name, self._job.variant)
 
     def _measure(
-        self, scenario: LoadedScenario, instruments: Sequence[Instrument], absent: tuple[Absence, ...], ledger: Any
+        self, scenario: LoadedScenario, instruments: Sequence[Instrument], absent: tuple[Absence, ...]
     ) -> None:
+        ledger = self._following.ledger
         self._send(
             wire.Facts(
                 scenario=scenario.facts,
@@ -228,9 +204,9 @@ class _Subject:
             sink=self._send,
             collect=self._job.role != "uncollected",
             ledger=ledger,
-            census=self._census(ledger) if self._job.role == "ledger" else None,
-            watchers=[o for o in self._observers if hasattr(o, "at_step")],
-            peak=self._peak,
+            census=self._following.census(),
+            watchers=self._following.watchers,
+            peak=self._following.peak,
         )
         if self._job.role == "plain":
             self._memory = MemoryWatch.where_possible()
@@ -316,48 +292,6 @@ class _Subject:
         elif step + 1 > self._job.warmup:
             self._cutter.cut()
 
-    def _start_ledger(self) -> Any:
-        if self._job.role in ("uncollected", "cut", "repeated"):
-            return _light_ledger()
-        if self._job.role != "ledger":
-            return None
-        import torch
-
-        from harness.capture.device_observer import DeviceObserver
-        from harness.capture.operator_observer import OperatorObserver
-        from harness.gradients.not_zeroed import GradientObserver
-        from harness.ledger.start import why_not_native
-
-        devices, gradients = DeviceObserver(), GradientObserver()
-        self._operators = OperatorObserver(devices)
-        gradients.start()
-        self._observers = [devices, gradients]
-        if why_not_native() is None and not torch.accelerator.is_available():  # it does not see a device's tensors
-            from harness.capture.operator_watch import OperatorWatch
-            from harness.capture.peak_watch import PeakWatch
-            from harness.ledger.native_ledger import NativeLedger
-
-            ledger = NativeLedger(keep_events=True).start()
-            self._peak = PeakWatch(ledger)
-            self._peak.start()
-            OperatorWatch(self._operators, ledger, self._peak).start()  # nor does it see operators
-            return ledger
-        from harness.ledger.dispatch import DispatchLedger
-
-        return DispatchLedger(observer=self._operators).start()
-
-    @staticmethod
-    def _census(ledger: Any) -> Callable[[], tuple[int, dict[int, int]]] | None:
-        if ledger is None:
-            return None
-        from harness.capture.graph_census import take_census
-
-        def census() -> tuple[int, dict[int, int]]:
-            taken = take_census(ledger.storage_keys(), key_of=ledger.key_of)
-            return taken.nodes, taken.in_graph
-
-        return census
-
     def _guarded(self, work: Callable[[], object]) -> Ending | None:
         """Run the scenario's code; how it ended if it ended badly, else None."""
         try:
@@ -395,17 +329,6 @@ class _Subject:
         if fault is not None:
             self._faults.append(fault)
         return ending
-
-
-def _light_ledger() -> Any:
-    """Where the collector is left alone, tensors are followed too, if that costs next to nothing: garbage has sites."""
-    from harness.ledger.start import why_not_native
-
-    if why_not_native() is not None:
-        return None
-    from harness.ledger.native_ledger import NativeLedger
-
-    return NativeLedger().start()
 
 
 def _prepare(job: wire.Job) -> None:
