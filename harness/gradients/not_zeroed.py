@@ -99,9 +99,9 @@ class GradientObserver:
             FaultRecord(
                 fault="gradients_not_zeroed",
                 explanation=(
-                    f"{type(optimizer).__name__} stepped again on a gradient that it had used, with neither a backward "
-                    "pass nor zeroing between: the parameters moved twice for it. Two threads that train one module at "
-                    "the same time do this, and each step then uses what both threads have added up"
+                    f"{type(optimizer).__name__} stepped again on a gradient that it had used, {watch.reused} times: "
+                    "neither a backward pass nor zeroing came between, and the parameters moved twice for it. Two "
+                    "threads that train one module at the same time do this, each with what both have added up"
                 ),
                 step=watch.first_step,
                 raised=False,
