@@ -146,7 +146,8 @@ def _notes(recording: Recording, verdict: Verdict) -> tuple[str, ...]:
         for subject in recording.subjects
         if subject.held is not None and subject.held.failed is not None
     )
-    return (*verdict.notes, *blind, *unheld, *_without_native_stacks(recording))
+    remarks = tuple(remark for subject in recording.subjects for remark in subject.remarks)
+    return (*verdict.notes, *remarks, *blind, *unheld, *_without_native_stacks(recording))
 
 
 def _without_native_stacks(recording: Recording) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ Why: an operator saves what its backward will need. Eight layers of 512, on top 
     24 MiB for a batch of 1024: their inputs, 8 x 2 MiB, and their weights, 8 x 1 MiB, which are there anyway. Without
     gradients it is nothing. Grad mode belongs to a thread: each new one begins with gradients on.
 
-How it shows: higher_peak: ``step`` turns gradients off in the main thread, and not in the worker that answers.
+How it shows: higher_peak: ``step`` turns gradients off in the main thread, and not in the worker that answers. A note
+    names the thread in which they are on, and the line.
 
 Fix: ``torch.no_grad()`` or ``torch.inference_mode()`` in the function that the worker runs.
 """

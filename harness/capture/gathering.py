@@ -160,6 +160,7 @@ class Gathering:
             cuts=over.cuts if over else 0,
             ran_backward=over.ran_backward if over else False,
             gradients=over.gradients if over else None,
+            remarks=over.remarks if over else (),
             native=self._native,
             memory_map=self._memory_map,
             stdout=self.stdout.text(),

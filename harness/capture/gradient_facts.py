@@ -55,6 +55,11 @@ class GradientFacts:
         """Norms and trends, where there was a gradient."""
         return self._watch.table
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is no fault and still worth saying."""
+        return self._watch.remarks
+
     def _has(self, wanted: str) -> bool:
         return any(fault.fault == wanted for fault in self._watch.faults)
 

@@ -148,6 +148,7 @@ class _Subject:
                 cuts=self._cutter.cuts if self._cutter is not None else 0,
                 ran_backward=self._following.ran_backward,
                 gradients=self._gradients.table if self._gradients is not None else None,
+                remarks=self._gradients.remarks if self._gradients is not None else (),
             )
         )
 

@@ -100,7 +100,7 @@ def record_variant(
             plan,
             warmup=0,
             steps=plain.steps + raised,
-            gradients_s=_WAITED_FOR_S if raised or _is_announced(facts) else _FOLLOWED_S,
+            gradients_s=_WAITED_FOR_S if raised or _is_announced(facts, "fault", "gradient_wrong") else _FOLLOWED_S,
         )
         subjects.append(
             record_experiment(server, scenario, variant, "gradients", plan=as_many, on_progress=on_progress)
@@ -212,12 +212,14 @@ def _gradients_matter(subjects: list[SubjectRecord], facts: ScenarioFacts | None
     plain = subjects[0]
     if plain.ending.status == "raised":
         return plain.started
-    some = _is_announced(facts) or any(subject.ran_backward for subject in subjects)
+    some = _is_announced(facts, "fault", "gradient_wrong", "higher_peak") or any(
+        subject.ran_backward for subject in subjects
+    )
     return some and plain.ending.status == "ok"
 
 
-def _is_announced(facts: ScenarioFacts | None) -> bool:
-    return facts is not None and facts.expected.kind in ("fault", "gradient_wrong")
+def _is_announced(facts: ScenarioFacts | None, *kinds: str) -> bool:
+    return facts is not None and facts.expected.kind in kinds
 
 
 def _facts_from_source(scenario: ScenarioFile, variant: Variant) -> ScenarioFacts:

@@ -206,6 +206,7 @@ class Over(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     cuts: int = 0
     ran_backward: bool = False
     gradients: GradientTable | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -121,7 +121,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``frozen_growth`` how many objects the scenario moved to the permanent generation. ``held`` is who holds what was
     still alive after the last step, where that was asked; ``cut`` the edge that was cut after every step, and ``cuts``
     how often there was something to cut. ``ran_backward``: autograd's backward ran; ``gradients``: how those of each
-    parameter went.
+    parameter went, and ``remarks`` what else was seen of them that is no fault.
     """
 
     role: Role
@@ -146,6 +146,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     memory_map: MemoryMap | None = None
     ran_backward: bool = False
     gradients: GradientTable | None = None
+    remarks: tuple[str, ...] = ()
     stdout: str = ""
     stderr: str = ""
 

@@ -172,3 +172,11 @@ def test_the_silent_broadcast_is_told_by_what_it_costs() -> None:
     step = report["runs"][0]
     assert "1,000,000 numbers instead of 1,000" in step["findings"][0]["explanation"]
     assert step["comparison"]["peak_ratio"] > 100
+
+
+def test_the_thread_in_which_inference_has_gradients_on_is_named() -> None:
+    report = report_of("inference_with_gradients")
+
+    notes = {run["variant"]: [note for note in run["notes"] if "gradients are on in" in note] for run in report["runs"]}
+    assert [note.split(":")[0] for note in notes["step"]] == ["gradients are on in ThreadPoolExecutor-1_0"]
+    assert notes["fixed_step"] == []

@@ -13,7 +13,7 @@ from harness.gradients.named import NamedParameters, Parameters
 from harness.gradients.not_zeroed import GradientObserver, has_closure
 from harness.gradients.table import TableBuilder
 from harness.gradients.watch.calls import Place, Value
-from harness.gradients.watch.evidence import Evidence, faults_of, in_no_optimizer
+from harness.gradients.watch.evidence import LEAST_SEEN, Evidence, faults_of, in_no_optimizer
 from harness.gradients.watch.flow import Flow
 from harness.gradients.watch.frames import place_of, users_frames
 from harness.gradients.watch.labels import Labels
@@ -58,6 +58,7 @@ class GradientWatch:
         self._optimizer_stepped = False
         self._backward_ever = False
         self._readings: list[tuple[Any, Place]] = []
+        self._for_nothing: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         self._handles = [
@@ -84,6 +85,7 @@ class GradientWatch:
             if self._optimizers_seen:
                 self._note_reached()
             self._look_at_silent_ones()
+            self._note_graphs()
             self._table.end_epoch()
         self._flow.forget()
         self._losses, self._readings = [], []
@@ -97,6 +99,17 @@ class GradientWatch:
         found = tuple(self._evidence.values())
         lost = in_no_optimizer(found) if self._optimizers_seen else ()
         return (*faults_of(found), *lost, *self._not_zeroed.faults(), *self._silent.values())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Graphs that were made in each step for a backward that never came, a sentence a thread."""
+        if self._backward_ever or self._step < LEAST_SEEN:
+            return ()
+        return tuple(
+            f"{where}: {call} makes a graph, which keeps what a backward would need, and none ever comes. Grad mode is "
+            "per thread: torch.no_grad() or inference_mode() has to be set there"
+            for where, call in self._for_nothing.items()
+        )
 
     @property
     def table(self) -> GradientTable | None:
@@ -185,6 +198,12 @@ class GradientWatch:
             fault = silent_fault(call, self._step) if len(self._silent) < _MOST_SILENT else None
             if fault is not None:
                 self._silent.setdefault((fault.fault, fault.path, fault.line), fault)
+
+    def _note_graphs(self) -> None:
+        for call in self._flow.calls if not self._backward_ever else ():
+            if any(value.is_parameter for value in call.inputs) and any(v.requires_grad for v in call.outputs):
+                where = "gradients are on in the main thread" if call.in_main else f"gradients are on in {call.thread}"
+                self._for_nothing.setdefault(where, f"{call.title} at {call.place}")
 
     def _evidence_of(self, tensor: torch.Tensor, name: str) -> Evidence:
         known = self._evidence.get(id(tensor))

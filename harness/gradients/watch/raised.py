@@ -57,25 +57,27 @@ def _null(fault: FaultRecord, call: Call, message: str, calls: tuple[Call, ...])
     every = {id(value): value for made in calls for value in made.inputs if value.made_by is None and value.is_leaf}
     wanted = [value for value in every.values() if value.requires_grad]
     if not wanted:
-        return _without_anything_to_reach(fault, loss)
+        return _without_anything_to_reach(fault, loss, call)
     reasons = [(value, why_null(_missing(value, loss))) for value in wanted]
     reason = next((r for _, r in reasons if r.code not in ("not_used", "not_in_loss")), reasons[0][1])
     told = tuple(v.name for v, r in reasons if r == reason)
     return _with_reason(fault, f"no gradient comes to {listed(told)}: {reason.text}", reason.code, told, reason.place)
 
 
-def _without_anything_to_reach(fault: FaultRecord, loss: Value) -> FaultRecord:
+def _without_anything_to_reach(fault: FaultRecord, loss: Value, call: Call) -> FaultRecord:
     """Nothing that the step was seen to use requires a gradient."""
     if loss.made_by is None and loss.is_leaf:
         text = (
-            "the loss has no graph, and no call that made it was seen: it was made before, or by scripted or compiled "
-            "code, with gradients off or of constants"
+            f"{call.place}: the loss has no graph, and no call that made it was seen: it was made before, or by "
+            "scripted or compiled code, with gradients off or of constants"
         )
         return _with_reason(fault, text, "no_graph", (), None)
     wanted = tuple(v.name for v in above(loss) if v is not loss and v.made_by is None and v.is_float)
     if not wanted:
-        return _with_reason(fault, "the loss is a constant: no tensor came into it", "constant_loss", (), None)
-    text = f"the loss was made of {listed(dict.fromkeys(wanted))}, and none of it requires a gradient"
+        return _with_reason(
+            fault, f"{call.place}: the loss is a constant: no tensor came into it", "constant_loss", (), None
+        )
+    text = f"{call.place}: the loss was made of {listed(dict.fromkeys(wanted))}, and none of it requires a gradient"
     return _with_reason(fault, text, "requires_no_grad", tuple(dict.fromkeys(wanted)), None)
 
 
