@@ -24,6 +24,10 @@ _SHARED = 6
 _HEADER = 16
 """What the collector keeps in front of each object that it tracks (bytes)."""
 
+_NO_LONGER_THE_SAME = ("ours", "cycle")
+"""What was measured was reached from the program's roots. A container at its address that is only in a cycle now is
+another one: the address was used again, most likely by a list of this very look."""
+
 _NO_ELEMENT = (types.ModuleType, type, types.FrameType, types.CodeType)
 
 
@@ -42,7 +46,7 @@ def grown_groups(
     found: dict[tuple[str, ...], Group] = {}
     for container, then, now in grown:
         path = paths.to_object(container)
-        if path is None or path.root_kind == "ours" or not _can_be_told(container):
+        if path is None or path.root_kind in _NO_LONGER_THE_SAME or not _can_be_told(container):
             continue
         if any(link.kind.startswith("harness.") for link in path.links) or _is_inside_another(path, now - then):
             continue

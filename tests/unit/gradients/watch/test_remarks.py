@@ -20,7 +20,7 @@ def test_a_graph_that_is_made_in_each_step_and_never_used_is_told_with_its_threa
             watch.step()
 
     (remark,) = watch.remarks
-    assert remark.startswith("gradients are on in answers_0: linear at line 20 makes a graph")
+    assert remark.startswith("gradients are on in answers_0: linear at line 19 makes a graph")
     assert watch.faults == ()
 
 
