@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import jsonschema
 import msgspec
 import pytest
 
 from harness.capture.scenario_source import look
-from harness.model.codec import decode_report, report_schema
+from harness.model.codec import report_schema
 from harness.model.expectation import FAULTS, Expectation
-from harness.model.report import Report, RunReport
+from tests.acceptance.bundled import Done
 from tests.repo.source_tree import scenario_files
 
 EXPECTED: dict[str, Expectation] = {path.stem: look(path.read_bytes()).expected for path in scenario_files()}
@@ -20,30 +17,6 @@ EXPECTED: dict[str, Expectation] = {path.stem: look(path.read_bytes()).expected 
 every_half = pytest.mark.parametrize(
     ("scenario", "variant"), [(name, variant) for name in EXPECTED for variant in ("step", "fixed_step")]
 )
-
-
-class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """One ``harness run`` of all bundled scenarios: its exit code, and what it wrote."""
-
-    code: int
-    stdout: bytes
-    stderr: str
-
-    @property
-    def report(self) -> Report:
-        return decode_report(self.stdout, origin="harness run --format json")
-
-    def run(self, scenario: str, variant: str) -> RunReport:
-        (found,) = (run for run in self.report.runs if (run.scenario, run.variant) == (scenario, variant))
-        return found
-
-
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """All of them once, from an empty folder: a run takes seconds, and the questions are many."""
-    command = [sys.executable, "-m", "harness.cli.main", "run", "--format", "json"]
-    run = subprocess.run(command, cwd=tmp_path_factory.mktemp("empty"), capture_output=True, check=False)
-    return Done(code=run.returncode, stdout=run.stdout, stderr=run.stderr.decode())
 
 
 def outcome_of(expected: Expectation) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
-import subprocess
-import sys
 from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 
+from tests.acceptance.bundled import Done
 from tests.repo.source_tree import ROOT
 
 
@@ -23,14 +21,6 @@ def module(name: str) -> ModuleType:
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
-
-
-def report_of(*targets: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "harness.cli.main", "run", *targets, "--format", "json", "--quiet"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
 
 
 def test_a_second_backward_without_zeroing_doubles_the_gradient() -> None:
@@ -139,44 +129,42 @@ def test_numbers_made_as_floats_have_a_mean() -> None:
     assert values.mean().item() == 6.0
 
 
-def test_the_reports_tell_the_parameter_the_reason_and_the_line() -> None:
-    report = report_of(
-        "gradient_cut_by_detach", "layers_started_at_zero", "data_with_nan", "derivative_wrong", "--variant", "step"
-    )
+def test_the_reports_tell_the_parameter_the_reason_and_the_line(done: Done) -> None:
+    def first(scenario: str) -> dict[str, Any]:
+        finding: dict[str, Any] = done.told(scenario, "step")["findings"][0]
+        return finding
 
-    told = {run["scenario"]: run["findings"][0] for run in report["runs"]}
-    assert told["gradient_cut_by_detach"]["parameters"] == ["ENCODER.weight", "ENCODER.bias"]
-    assert told["gradient_cut_by_detach"]["reason"] == "detached"
-    assert told["gradient_cut_by_detach"]["allocated_at"][0]["source"] == "train(ENCODER(BATCH).detach())"
-    assert told["layers_started_at_zero"]["reason"] == "zero_factor"
-    assert told["data_with_nan"]["reason"] == "data"
-    assert "1 of 64 numbers of DIRTY are NaN" in told["data_with_nan"]["explanation"]
-    assert "backward says 3, the central difference 6" in told["derivative_wrong"]["explanation"]
-
-
-def test_the_table_tells_where_gradients_vanish_and_where_they_do_not() -> None:
-    report = report_of("gradients_vanish")
-
-    trends = {
-        run["variant"]: {parameter["name"]: parameter["trend"] for parameter in run["gradients"]["parameters"]}
-        for run in report["runs"]
-    }
-    assert trends["step"]["SIGMOID.0.weight"] == "vanishing"
-    assert trends["step"]["SIGMOID.16.weight"] == "healthy"
-    assert set(trends["fixed_step"].values()) == {"healthy"}
+    cut = first("gradient_cut_by_detach")
+    assert cut["parameters"] == ["ENCODER.weight", "ENCODER.bias"]
+    assert cut["reason"] == "detached"
+    assert cut["allocated_at"][0]["source"] == "train(ENCODER(BATCH).detach())"
+    assert first("layers_started_at_zero")["reason"] == "zero_factor"
+    assert first("data_with_nan")["reason"] == "data"
+    assert "1 of 64 numbers of DIRTY are NaN" in first("data_with_nan")["explanation"]
+    assert "backward says 3, the central difference 6" in first("derivative_wrong")["explanation"]
 
 
-def test_the_silent_broadcast_is_told_by_what_it_costs() -> None:
-    report = report_of("broadcast_without_a_word")
+def test_the_table_tells_where_gradients_vanish_and_where_they_do_not(done: Done) -> None:
+    def trends(variant: str) -> dict[str, str]:
+        table = done.told("gradients_vanish", variant)["gradients"]
+        return {parameter["name"]: parameter["trend"] for parameter in table["parameters"]}
 
-    step = report["runs"][0]
+    assert trends("step")["SIGMOID.0.weight"] == "vanishing"
+    assert trends("step")["SIGMOID.16.weight"] == "healthy"
+    assert set(trends("fixed_step").values()) == {"healthy"}
+
+
+def test_the_silent_broadcast_is_told_by_what_it_costs(done: Done) -> None:
+    step = done.told("broadcast_without_a_word", "step")
+
     assert "1,000,000 numbers instead of 1,000" in step["findings"][0]["explanation"]
     assert step["comparison"]["peak_ratio"] > 100
 
 
-def test_the_thread_in_which_inference_has_gradients_on_is_named() -> None:
-    report = report_of("inference_with_gradients")
+def test_the_thread_in_which_inference_has_gradients_on_is_named(done: Done) -> None:
+    def noted(variant: str) -> list[str]:
+        notes = done.told("inference_with_gradients", variant)["notes"]
+        return [note.split(":")[0] for note in notes if "gradients are on in" in note]
 
-    notes = {run["variant"]: [note for note in run["notes"] if "gradients are on in" in note] for run in report["runs"]}
-    assert [note.split(":")[0] for note in notes["step"]] == ["gradients are on in ThreadPoolExecutor-1_0"]
-    assert notes["fixed_step"] == []
+    assert noted("step") == ["gradients are on in ThreadPoolExecutor-1_0"]
+    assert noted("fixed_step") == []

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from harness.ledger import Ledger, start_ledger
+from tests.acceptance.bundled import Done
 from tests.repo.source_tree import ROOT
 
 
@@ -26,11 +27,6 @@ def scenario(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def run(*names: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """What ``harness run --format json`` says of the bundled scenarios *names*, by name and half."""
-    return run_files(*(ROOT / "scenarios" / f"{name}.py" for name in names))
 
 
 def run_files(*files: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -81,10 +77,13 @@ def test_zeroing_the_gradients_of_four_parameters_makes_four_storages_or_none(
     assert ledger.allocations(mark) == storages
 
 
-def test_the_runs_of_both_count_the_same() -> None:
-    runs = run("update_out_of_place", "zeroing_styles")
+def test_the_runs_of_both_count_the_same(done: Done) -> None:
+    counted = {
+        (scenario, variant): done.told(scenario, variant)["allocations_per_step"]
+        for scenario in ("update_out_of_place", "zeroing_styles")
+        for variant in ("step", "fixed_step")
+    }
 
-    counted = {key: told["allocations_per_step"] for key, told in runs.items()}
     assert counted == {
         ("update_out_of_place", "step"): 3,
         ("update_out_of_place", "fixed_step"): 1,
@@ -159,8 +158,8 @@ def test_the_other_way_round_an_array_from_a_tensor_is_an_alias_too() -> None:
     assert array[0] == 2.0
 
 
-def test_what_malloc_gave_is_the_accounts_native_heap() -> None:
-    told = run("native_memory_grows")["native_memory_grows", "step"]
+def test_what_malloc_gave_is_the_accounts_native_heap(done: Done) -> None:
+    told = done.told("native_memory_grows", "step")
     parts, rss = told["conservation"]["parts"], told["conservation"]["rss_growth_bytes"]
 
     measured = told["steps"] - told["warmup_steps"]
@@ -179,8 +178,8 @@ def test_each_stored_exception_keeps_the_scores_of_its_step() -> None:
     assert [frame.f_locals["scores"].untyped_storage().nbytes() for frame in frames] == [16384] * 3
 
 
-def test_a_tensor_that_was_closed_too_early_says_where_it_was_made_and_where_it_was_closed() -> None:
-    told = run("closed_too_early")["closed_too_early", "step"]
+def test_a_tensor_that_was_closed_too_early_says_where_it_was_made_and_where_it_was_closed(done: Done) -> None:
+    told = done.told("closed_too_early", "step")
     (finding,) = told["findings"]
 
     assert finding["fault"] == "use_after_close"
@@ -272,8 +271,8 @@ def test_two_threads_that_train_one_module_step_with_the_sum_of_both_gradients(
     assert used == module.STEPPED
 
 
-def test_a_threads_own_buffer_is_told_for_each_new_thread() -> None:
-    told = run("threads_keep_state")["threads_keep_state", "step"]
+def test_a_threads_own_buffer_is_told_for_each_new_thread(done: Done) -> None:
+    told = done.told("threads_keep_state", "step")
     (finding,) = told["findings"]
 
     assert finding["cause"] == "thread_growth"
@@ -316,8 +315,8 @@ def test_a_cache_that_grows_is_told_from_tensors_that_are_kept(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks mincore(2)")
-def test_a_crash_is_contained_and_explained_by_the_line_that_read_and_the_line_that_made_the_tensor() -> None:
-    told = run("buffer_closed_under_tensor")["buffer_closed_under_tensor", "step"]
+def test_a_crash_is_contained_and_explained_by_the_line_that_read_and_the_line_that_made_the_tensor(done: Done) -> None:
+    told = done.told("buffer_closed_under_tensor", "step")
     (finding,) = told["findings"]
 
     assert (told["ending"]["status"], told["ending"]["signal"]) == ("crashed", "SIGSEGV")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 
-from tests.repo.source_tree import ROOT
+from tests.acceptance.bundled import Done
 
 
-def test_batches_are_told_with_items_their_ratio_their_cost_and_where_they_stop_paying() -> None:
-    command = [sys.executable, "-m", "harness.cli.main", "run", "batch_against_single", "--format", "json", "--quiet"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    step, fixed = json.loads(done.stdout)["runs"]
+def test_batches_are_told_with_items_their_ratio_their_cost_and_where_they_stop_paying(done: Done) -> None:
+    step, fixed = (done.told("batch_against_single", variant) for variant in ("step", "fixed_step"))
 
     single, batch = step["throughput"], fixed["throughput"]
     assert batch["items_per_s"] > 4 * single["items_per_s"]
