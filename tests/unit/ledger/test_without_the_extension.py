@@ -71,7 +71,7 @@ def test_built_without_a_compiler_all_works_through_dispatch_and_says_so(tmp_pat
     installed = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}}
     report = run([sys.executable, "-m", "harness.cli.main", "run", "held_reference"], **installed)
     assert f"{Path('installed', 'harness')}" in run([sys.executable, "-c", WHERE], **installed)
-    assert "All 2 runs ended as expected." in report
+    assert "All 2 runs ended as expected" in report
     assert "the dispatch ledger does not see" in report
     assert run([sys.executable, "-c", SCOPES], **installed) == "400\nrefused\n"
 
