@@ -16,7 +16,7 @@ _LONGEST_MEASURE = 64
 
 
 def render(report: Report) -> str:
-    """A JSON object: ``{"train · step": {"peak-tensors-cpu": {"value": 32768}}}``; runs without a figure are left out."""
+    """JSON: ``{"train · step": {"peak-tensors-cpu": {"value": 32768}}}``; runs without a figure are left out."""
     told = zip(report.runs, labels_of(report.runs), strict=True)
     benchmarks = {" · ".join(labels.values()): _measures(run) for run, labels in told}
     return encode_json({name: measures for name, measures in benchmarks.items() if measures}).decode()

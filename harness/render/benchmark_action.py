@@ -1,7 +1,7 @@
 """Figures as JSON for github-action-benchmark, with ``tool: customSmallerIsBetter``.
 
-One file, so smaller is better for all that is in it: exact figures, and the time a step takes, which is the speed turned
-round. Each entry has the name, unit and value that the action asks for
+One file, so smaller is better for all that is in it: exact figures, and the time a step takes, which is the speed
+turned round. Each entry has the name, unit and value that the action asks for
 (https://github.com/benchmark-action/github-action-benchmark).
 """
 

@@ -1,16 +1,17 @@
 """The report as JUnit XML, for the test pages of Jenkins, GitLab, GitHub actions and the like.
 
-A scenario's file is a suite, a variant of it a case. What was not expected is a failure; what could not run is an error;
-a run without a verdict is skipped, and so is growth known to be a library's, as an expected failure is in pytest.
+A scenario's file is a suite, a variant of it a case. What was not expected is a failure; what could not run is an
+error; a run without a verdict is skipped, and so is growth known to be a library's: pytest does so with an expected
+failure.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from junitparser import Attr, Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
-from junitparser.junitparser import FinalResult
 
 from harness.model.report import Problem, Report, RunReport
 from harness.render.escaped import cut
@@ -19,6 +20,9 @@ from harness.render.figures import Figure, exact_figures, noisy_figures, plain_n
 from harness.render.places import main_place, run_place
 from harness.render.plain import plain_facts, problem_text
 from harness.render.view import closing, outcome_words, run_title, standing, verdict_words
+
+if TYPE_CHECKING:
+    from junitparser.junitparser import FinalResult
 
 __all__ = ["render"]
 

@@ -70,6 +70,6 @@ def _inside(path: str) -> str | None:
     """*path* made plain where it leads into the repository; None for what is above it, or is installed in it."""
     plain = posixpath.normpath(path)
     parts = plain.split("/")
-    if plain.startswith("/") or parts[0] in ("..", ".") or plain.startswith("<"):
+    if plain.startswith(("/", "<")) or parts[0] in ("..", "."):
         return None
     return None if any(part in _NOT_OURS for part in parts) else plain

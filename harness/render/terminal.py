@@ -138,8 +138,8 @@ def _lines(lines: Iterable[str]) -> Group:
 
 def _throughput(rows: Sequence[tuple[str, ...]]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for k, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if k < 2 else "right", overflow="fold")
+    for k, title in enumerate(HEADINGS):
+        table.add_column(title, justify="left" if k < 2 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return Padding(table, (0, 0, 0, 2))
