@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -21,11 +20,12 @@ def report(run: Path, format: str) -> int:
     RUN is a folder that `harness run --out FOLDER` wrote, or a report.json. Exits 0 whatever the report says: it
     could be read and printed.
     """
-    from harness.cli import printing
+    from harness.cli.results import print_report, print_troubles
     from harness.output import read_report
-    from harness.render import render
+    from harness.render import FIGURES_ONLY
 
     saved = read_report(run)
-    color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
-    printing.print_result(render(saved, format, width=width, color=color))
+    print_report(saved, format)
+    if format in FIGURES_ONLY:
+        print_troubles(saved, format)
     return 0

@@ -12,7 +12,7 @@ from harness.model.report import Problem, Report, RunReport
 from harness.render.escaped import cut
 from harness.render.facts import Fact, brief, finding_facts, run_facts
 from harness.render.heading import heading
-from harness.render.markdown_text import code, fenced, folded, table, text
+from harness.render.markdown_text import code, code_cell, fenced, folded, table, text
 from harness.render.places import main_place, run_place
 from harness.render.plain import problem_text
 from harness.render.view import (
@@ -28,7 +28,7 @@ from harness.render.view import (
 __all__ = ["render"]
 
 _MOST_CHARACTERS = 65_000
-_MOST_ROWS = 100
+_MOST_IN_A_TABLE = 20_000
 _MOST_FINDINGS = 6
 _MARKS = {"expected": "✓", "unexpected": "✗", "inconclusive": "?", "known": "~"}
 _AS_CODE = ("cause", "fault", "allocated", "kept at", "natively", "held by", "curve", "next")
@@ -88,9 +88,16 @@ def _left_out(counts: dict[str, int]) -> str:
 def _overview(runs: Sequence[RunReport], *, found: bool = False) -> str:
     """One row a run; of those that ended as expected with what was found, of the others with where to look."""
     headings = ("", "scenario", "outcome", "expected", "growth a step", "found" if found else "line")
-    rows = [_row(run, found) for run in runs[:_MOST_ROWS]]
-    more = len(runs) - _MOST_ROWS
-    return table(headings, rows) + (f"\n\n… and {more} more runs." if more > 0 else "")
+    rows: list[tuple[str, ...]] = []
+    room = _MOST_IN_A_TABLE
+    for run in runs:
+        row = _row(run, found)
+        room -= sum(len(cell) + 3 for cell in row)
+        if room < 0:
+            break
+        rows.append(row)
+    more = len(runs) - len(rows)
+    return table(headings, rows) + (f"\n\n… and {more} more." if more else "")
 
 
 def _row(run: RunReport, found: bool) -> tuple[str, ...]:
@@ -98,13 +105,13 @@ def _row(run: RunReport, found: bool) -> tuple[str, ...]:
         last = text(cut("; ".join(brief(run)), 300)) or "-"
     else:
         place = main_place(run.findings[0], run) if run.findings else run_place(run)
-        last = code(cut(place.path if place.line is None else f"{place.path}:{place.line}", 200))
+        last = code_cell(cut(place.path if place.line is None else f"{place.path}:{place.line}", 200))
     return (
         _MARKS[standing(run)],
         text(run_title(run)),
         outcome_words(run),
         text(expected_words(run.expected)),
-        growth_words(run).removesuffix("/step"),
+        text(growth_words(run).removesuffix("/step")),
         last,
     )
 

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from harness.render.escaped import escaped
 
-__all__ = ["code", "fenced", "folded", "table", "text"]
+__all__ = ["code", "code_cell", "fenced", "folded", "table", "text"]
 
 _BREAK = "<!-- -->"
 _SPECIAL = re.compile(r"[\\`*\[\]~|]|(?<![^\W_])_|_(?![^\W_])")
-_ACTS = re.compile(r"@(?=\w)|#(?=\d)|(?<=\w)-(?=\d)|(?<=https)(?=://)|(?<=http)(?=://)|(?<=www)(?=\.)|:(?=[\w+-]+:)")
+_ACTS = re.compile(
+    r"@(?=\w)|[#!%](?=\d)|\bgh-(?=\d)|(?<=\w)(?=://)|(?<=www)(?=\.)|:(?=[\w+-]+:)",
+    re.IGNORECASE,
+)
 """What GitHub and GitLab turn into mentions, issues, links and pictures after Markdown was read: a comment between two
 letters that belong together is seen by nobody, and stops them."""
 
@@ -24,15 +27,17 @@ def text(told: str) -> str:
 
 
 def code(told: str) -> str:
-    """*told* as code, also in a cell: a fence longer than any in it, and its bars escaped."""
+    """*told* as code: a fence longer than any in it."""
     shown = escaped(told)
     fence = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
-    # GitHub reads $`...`$ as a formula, so a space keeps dollars from a fence.
-    pad = pad or (" " if shown.startswith("$") or shown.endswith("$") else "")
-    return (
-        f"{fence}{pad}{shown}{pad}{fence}".replace("|", "\\|") if "|" in shown else f"{fence}{pad}{shown}{pad}{fence}"
-    )
+    # GitHub reads $`...`$ as a formula, so a space keeps dollars from a fence as it does backquotes.
+    pad = " " if not shown.strip() or {shown[0], shown[-1]} & {"`", "$", " "} else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def code_cell(told: str) -> str:
+    """*told* as code in a cell of a table, which takes the backslash before a bar away again."""
+    return code(told).replace("|", "\\|")
 
 
 def fenced(lines: Iterable[str], *, indent: str = "") -> str:
@@ -49,7 +54,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are Markdown of one line: :func:`text` and :func:`code` give such."""
+    """Cells are Markdown of one line: :func:`text` and :func:`code_cell` give such."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
