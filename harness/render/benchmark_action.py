@@ -8,7 +8,7 @@ turned round. Each entry has the name, unit and value that the action asks for
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from harness.model.codec import encode_json
 from harness.model.report import Report, RunReport
@@ -43,7 +43,7 @@ def _entry(before: str, figure: Figure) -> dict[str, object]:
     return entry
 
 
-def _time_a_step(before: str, run: RunReport) -> Iterator[Mapping[str, object]]:
+def _time_a_step(before: str, run: RunReport) -> Iterator[dict[str, object]]:
     speed = run.throughput
     if speed is None or not (math.isfinite(speed.steps_per_s) and speed.steps_per_s > 0):
         return

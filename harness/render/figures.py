@@ -16,6 +16,8 @@ __all__ = ["Figure", "exact_figures", "labels_of", "noisy_figures", "plain_numbe
 
 _METRICS = {metric.name: metric for metric in METRICS}
 _LONGEST_LABEL = 120
+_NO_STOCK = ("peak.tensors", "allocations.step", "gradient.norm")
+"""Metrics of a step on its own: how they move from step to step says nothing that the others do not."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 def exact_figures(run: RunReport) -> Iterator[Figure]:
     """What is the same number in every run of the same program: growth of exact metrics, peaks, allocations."""
     for name in sorted(run.growth):
-        if name in _METRICS and _METRICS[name].exact:
+        if name in _METRICS and _METRICS[name].exact and name not in _NO_STOCK:
             growth = run.growth[name]
             yield from _finite(f"{name}.per_step", f"{growth.unit}/step", growth.per_step)
     for device in sorted(run.peak_bytes):

@@ -13,6 +13,7 @@ import msgspec
 from harness.model.report import Finding, Problem, Report, RunReport
 from harness.render.escaped import cut
 from harness.render.facts import finding_facts, finding_line
+from harness.render.from_root import from_root
 from harness.render.places import Place, main_place, run_place
 from harness.render.plain import plain_facts, problem_text
 from harness.render.view import closing, run_title, standing, verdict_words
@@ -38,6 +39,7 @@ class _Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
 def render(report: Report) -> str:
     """One ``::error file=...,line=...,title=...::message`` a finding; last a plain line that sums up."""
+    report = from_root(report)
     found = [*_troubles(report), *(a for run in report.runs for a in _annotations(run))]
     found.sort(key=lambda annotation: (_ORDER.index(annotation.level), -annotation.weight))
     lines = [_command(annotation) for annotation in found[:_MOST]]

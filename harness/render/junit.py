@@ -17,6 +17,7 @@ from harness.model.report import Problem, Report, RunReport
 from harness.render.escaped import cut
 from harness.render.facts import brief, finding_facts, finding_line, run_facts
 from harness.render.figures import Figure, exact_figures, noisy_figures, plain_number
+from harness.render.from_root import from_root
 from harness.render.places import main_place, run_place
 from harness.render.plain import plain_facts, problem_text
 from harness.render.view import closing, outcome_words, run_title, standing, verdict_words
@@ -38,6 +39,7 @@ class _Case(TestCase):
 
 def render(report: Report) -> str:
     """XML 1.0 text, indented, ending in a newline."""
+    report = from_root(report)
     xml = JUnitXml(cut(report.tool.name, _LONGEST_NAME))
     by_path: dict[str, list[RunReport]] = {}
     for run in report.runs:
@@ -72,11 +74,12 @@ def _suite(name: str, report: Report, cases: Iterable[TestCase]) -> TestSuite:
 
 
 def _case(run: RunReport) -> TestCase:
-    case = _Case(run_title(run).partition(" · ")[2] or run.variant, _class_name(run), round(run.elapsed_s, 3))
+    placed = _Case(run_title(run).partition(" · ")[2] or run.variant, _class_name(run), round(run.elapsed_s, 3))
     place = main_place(run.findings[0], run) if run.findings else run_place(run)
-    case.file = cut(place.path, _LONGEST_NAME)
+    placed.file = cut(place.path, _LONGEST_NAME)
     if place.line is not None:
-        case.line = str(place.line)
+        placed.line = str(place.line)
+    case: TestCase = placed
     case.append(_properties(run))
     result = _result(run)
     if result is not None:

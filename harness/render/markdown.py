@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from harness.model.report import Problem, Report, RunReport
 from harness.render.escaped import cut
 from harness.render.facts import Fact, brief, finding_facts, run_facts
+from harness.render.from_root import from_root
 from harness.render.heading import heading
 from harness.render.markdown_text import code, code_cell, fenced, folded, table, text
 from harness.render.places import main_place, run_place
@@ -36,6 +37,7 @@ _AS_CODE = ("cause", "fault", "allocated", "kept at", "natively", "held by", "cu
 
 def render(report: Report) -> str:
     """GitHub-flavoured Markdown, at most 65,000 characters, ending in a newline."""
+    report = from_root(report)
     told = [run for run in report.runs if standing(run) != "expected"]
     expected = [run for run in report.runs if standing(run) == "expected"]
     parts = [f"### {_mark(report)} Memory: {text(closing(report))}"]

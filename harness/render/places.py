@@ -10,7 +10,7 @@ import msgspec
 from harness.model.allocation import Frame
 from harness.model.report import Finding, RunReport
 
-__all__ = ["Place", "main_place", "places_of", "run_place"]
+__all__ = ["Place", "main_place", "places_of", "roots_of", "run_place"]
 
 _NOT_OURS = ("site-packages", "dist-packages")
 
@@ -38,17 +38,19 @@ def run_place(run: RunReport) -> Place:
 
 def places_of(frames: Iterable[Frame], run: RunReport) -> tuple[Place, ...]:
     """Those of *frames* that are lines of the repository, in the same order."""
-    roots = tuple(_roots(run))
+    roots = tuple(roots_of(run))
     found = []
     for frame in frames:
         path = _from_root(frame.path, roots)
+        if path is None and frame.path == f"/{run.path}":
+            path = _inside(run.path)
         if path is not None:
             line = frame.line if frame.line > 0 else None
             found.append(Place(path=path, line=line, function=frame.function, source=frame.source))
     return tuple(found)
 
 
-def _roots(run: RunReport) -> Iterator[str]:
+def roots_of(run: RunReport) -> Iterator[str]:
     """The folder that the tool ran in, with a slash: what stands before the scenario's path in frames of its file."""
     if _inside(run.path) is None:
         return

@@ -15,6 +15,7 @@ from harness.model.report import Finding, Problem, Report, RunReport
 from harness.render.escaped import cut
 from harness.render.facts import finding_facts, finding_line
 from harness.render.figures import exact_figures, noisy_figures
+from harness.render.from_root import from_root
 from harness.render.places import main_place, places_of, run_place
 from harness.render.rules import NOT_AS_EXPECTED, RULES, Rule, rule_index
 from harness.render.sarif_locations import BASE, location, stack
@@ -28,6 +29,7 @@ _LONGEST = 1000
 
 def render(report: Report) -> str:
     """JSON text, two spaces deep, ending in a newline."""
+    report = from_root(report)
     # GitHub asks for originalUriBaseIds; without a uri it says only what the name means, and no folder of a machine.
     base = {BASE: {"description": {"text": "the folder that harness ran in: the root of the repository"}}}
     results = [result for run in report.runs if standing(run) in ("unexpected", "known") for result in _results(run)]
@@ -85,7 +87,7 @@ def _finding(finding: Finding, run: RunReport) -> dict[str, Any]:
         "partialFingerprints": {"harnessFinding/v1": cut(finding.fingerprint, _LONGEST)},
         "properties": _about_the_finding(finding, run),
     }
-    related = []
+    related: list[dict[str, Any]] = []
     for told, frames in (("allocated here", finding.allocated_at), ("kept here", finding.retained_at)):
         for place in places_of(frames, run)[:1]:
             related.append(location(place, id=len(related) + 1, message=told))
