@@ -19,6 +19,15 @@ def report(run: Path, format: str) -> int:
 
     RUN is a folder that `harness run --out FOLDER` wrote, or a report.json. Exits 0 whatever the report says: it
     could be read and printed.
+
+    \b
+    markdown          for a comment on a pull request
+    junit             for test pages: a case a variant
+    sarif             SARIF 2.1.0, for code scanning
+    github            annotations; in a job of GitHub's the Markdown goes to its summary too
+    gitlab            exact figures as OpenMetrics, for artifacts:reports:metrics
+    benchmark-action  figures for github-action-benchmark (customSmallerIsBetter)
+    bencher           figures in Bencher Metric Format
     """
     from harness.cli.results import print_report, print_troubles
     from harness.output import read_report

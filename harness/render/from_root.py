@@ -15,15 +15,15 @@ __all__ = ["from_root"]
 
 def from_root(report: Report) -> Report:
     """*report*; in frames and sentences nothing is left of the folder that the tool ran in, where that is known."""
-    return replace(report, runs=tuple(_run(run) for run in report.runs))
+    any_root = next((root for run in report.runs for root in roots_of(run)), None)
+    if any_root is None:
+        return report
+    # A run without a frame of its own file (it raised, it was stable) ran where the others did.
+    return replace(report, runs=tuple(_run(run, next(roots_of(run), any_root)) for run in report.runs))
 
 
-def _run(run: RunReport) -> RunReport:
-    root = next(roots_of(run), None)
-    if root is None:
-        return run
-    # Not where it is the end of a longer path.
-    here = re.compile(rf"(?<![\w./-]){re.escape(root)}")
+def _run(run: RunReport, root: str) -> RunReport:
+    here = re.compile(rf"(?<![\w./-]){re.escape(root)}")  # not where it is the end of a longer path
     return replace(
         run,
         reasons=_texts(run.reasons, here),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from junitparser import Attr, Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
+from msgspec.structs import replace
 
 from harness.model.report import Problem, Report, RunReport
 from harness.render.escaped import cut
@@ -74,7 +75,7 @@ def _suite(name: str, report: Report, cases: Iterable[TestCase]) -> TestSuite:
 
 
 def _case(run: RunReport) -> TestCase:
-    placed = _Case(run_title(run).partition(" · ")[2] or run.variant, _class_name(run), round(run.elapsed_s, 3))
+    placed = _Case(_case_name(run), _class_name(run), round(run.elapsed_s, 3))
     place = main_place(run.findings[0], run) if run.findings else run_place(run)
     placed.file = cut(place.path, _LONGEST_NAME)
     if place.line is not None:
@@ -88,6 +89,11 @@ def _case(run: RunReport) -> TestCase:
     if told:
         case.system_out = told
     return case
+
+
+def _case_name(run: RunReport) -> str:
+    """The variant; the rank and the worker too where there are some."""
+    return run_title(replace(run, scenario="")).removeprefix(" · ")
 
 
 def _class_name(run: RunReport) -> str:

@@ -32,7 +32,7 @@ _MOST_CHARACTERS = 65_000
 _MOST_IN_A_TABLE = 20_000
 _MOST_FINDINGS = 6
 _MARKS = {"expected": "✓", "unexpected": "✗", "inconclusive": "?", "known": "~"}
-_AS_CODE = ("cause", "fault", "allocated", "kept at", "natively", "held by", "curve", "next")
+_AS_CODE = ("allocated", "kept at", "natively", "held by", "curve", "next")
 
 
 def render(report: Report) -> str:

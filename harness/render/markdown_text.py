@@ -27,11 +27,13 @@ def text(told: str) -> str:
 
 
 def code(told: str) -> str:
-    """*told* as code: a fence longer than any in it."""
+    """*told* as code: a fence longer than any in it. Nothing is nothing: there is no empty code."""
     shown = escaped(told)
+    if not shown:
+        return ""
     fence = "`" * (_longest_run(shown) + 1)
     # GitHub reads $`...`$ as a formula, so a space keeps dollars from a fence as it does backquotes.
-    pad = " " if not shown.strip() or {shown[0], shown[-1]} & {"`", "$", " "} else ""
+    pad = " " if shown.strip() and {shown[0], shown[-1]} & {"`", "$", " "} else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 

@@ -27,7 +27,7 @@ def test_a_leak_that_nobody_expected_stands_open_and_the_rest_is_folded() -> Non
 
 #### ✗ train · step: leak (held_reference), expected stable
 
-- **cause:** `held_reference`
+- **cause:** held_reference
 - **grows:** 16.0 KiB/step, 1 object a step, 896.0 KiB kept in all on cpu
 - **allocated:** `work/train.py:12 in step`
   ```text
