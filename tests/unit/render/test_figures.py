@@ -174,3 +174,19 @@ def test_a_figure_that_is_no_number_is_left_out() -> None:
     assert [name for name in samples(report) if "tidy" in name] == [
         'harness_peak_tensors{scenario="tidy",variant="step",device="cpu"}'
     ]
+
+
+def test_the_ratio_of_the_halves_stands_with_fixed_step_alone() -> None:
+    ratio = Comparison(throughput_ratio=6.0, throughput_low=5.0, throughput_high=7.0)
+    runs = (a_run("b", comparison=ratio), a_run("b", variant="fixed_step", comparison=ratio))
+
+    found = json.loads(render(a_report(*runs), "bencher"))
+
+    assert [name for name, measures in found.items() if "throughput-ratio" in measures] == ["b · fixed_step"]
+
+
+def test_a_run_without_a_figure_is_no_benchmark_and_has_no_time() -> None:
+    bare = a_run(peak_bytes={}, allocations_per_step=None, throughput=Throughput(steps_per_s=0.0))
+
+    assert json.loads(render(a_report(bare), "bencher")) == {}
+    assert len(json.loads(render(a_report(bare), "benchmark-action"))) == 2
