@@ -15,7 +15,7 @@ from harness.render.escaped import cut
 from harness.render.facts import finding_facts, finding_line
 from harness.render.from_root import from_root
 from harness.render.places import Place, main_place, run_place
-from harness.render.plain import plain_facts, problem_text
+from harness.render.plain import plain_facts, problem_text, reasons_of
 from harness.render.view import closing, run_title, standing, verdict_words
 
 __all__ = ["render"]
@@ -62,7 +62,7 @@ def _annotations(run: RunReport) -> Iterator[_Annotation]:
             weight=finding.bytes_per_step,
         )
     if not run.findings:
-        message = "\n".join(cut(reason, 1000) for reason in run.reasons) or verdict_words(run)
+        message = "\n".join(reasons_of(run)) or verdict_words(run)
         title = f"{run_title(run)}: {verdict_words(run)}"
         yield _Annotation(level=_LEVELS[counts], title=title, message=message, place=run_place(run))
 

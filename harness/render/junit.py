@@ -20,7 +20,7 @@ from harness.render.facts import brief, finding_facts, finding_line, run_facts
 from harness.render.figures import Figure, exact_figures, noisy_figures, plain_number
 from harness.render.from_root import from_root
 from harness.render.places import main_place, run_place
-from harness.render.plain import plain_facts, problem_text
+from harness.render.plain import plain_facts, problem_text, reasons_of
 from harness.render.view import closing, outcome_words, run_title, standing, verdict_words
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _result(run: RunReport) -> FinalResult | None:
     counts = standing(run)
     if counts == "expected":
         return None
-    lines = [finding_line(finding, run) for finding in run.findings[:1]] or [cut(r, 500) for r in run.reasons[:1]]
+    lines = [finding_line(finding, run) for finding in run.findings[:1]] or [*reasons_of(run)[-1:]]
     message = ": ".join((verdict_words(run), *lines))
     kinds: tuple[type[FinalResult], str] = (Failure, run.outcome)
     if counts in ("inconclusive", "known"):
@@ -113,7 +113,7 @@ def _result(run: RunReport) -> FinalResult | None:
         kinds = Error, run.ending.status
     result = kinds[0](message, run.findings[0].cause or run.findings[0].fault if run.findings else kinds[1])
     told = [plain_facts(finding_facts(finding, run)) for finding in run.findings]
-    told.append("\n".join(cut(reason, 1000) for reason in run.reasons))
+    told.append("\n".join(reasons_of(run)))
     result.text = "\n" + "\n\n".join(filter(None, told)) + "\n"
     return result
 

@@ -17,6 +17,7 @@ from harness.render.facts import finding_facts, finding_line
 from harness.render.figures import exact_figures, noisy_figures
 from harness.render.from_root import from_root
 from harness.render.places import main_place, places_of, run_place
+from harness.render.plain import reasons_of
 from harness.render.rules import NOT_AS_EXPECTED, RULES, Rule, rule_index
 from harness.render.sarif_locations import BASE, location, stack
 from harness.render.view import closing, run_title, standing, verdict_words
@@ -67,7 +68,7 @@ def _results(run: RunReport) -> Iterator[dict[str, Any]]:
     for finding in run.findings:
         yield _finding(finding, run)
     if not run.findings:
-        reasons = "\n".join(cut(reason, _LONGEST) for reason in run.reasons)
+        reasons = "\n".join(reasons_of(run))
         yield {
             **_rule_of(NOT_AS_EXPECTED),
             "level": "error",
@@ -163,6 +164,6 @@ def _problem(problem: Problem, level: str) -> dict[str, Any]:
 
 
 def _notification(run: RunReport) -> dict[str, Any]:
-    reasons = " ".join(cut(reason, _LONGEST) for reason in run.reasons)
+    reasons = " ".join(reasons_of(run))
     text = f"{run_title(run)}: {verdict_words(run)}. {reasons}".rstrip()
     return {"level": "warning", "message": {"text": _text(text)}, "locations": [location(run_place(run))]}

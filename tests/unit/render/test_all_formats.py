@@ -9,6 +9,8 @@ from urllib.parse import unquote
 import pytest
 from junitparser import JUnitXml
 
+from harness.model.expectation import Expectation
+from harness.model.report import Comparison
 from harness.render import FIGURES_ONLY, FORMATS, render
 from tests.hostile import a_hostile_report, a_report_of_everything
 from tests.report_builder import a_leak, a_report, a_run
@@ -102,3 +104,17 @@ def test_what_was_not_found_and_what_failed_is_told_by_every_format_with_words(n
 
     assert "gone.py: not there" in shown
     assert "KeyError: 1" in shown
+
+
+@pytest.mark.parametrize("name", [name for name in PROSE if name != "json"])
+def test_a_ratio_that_was_expected_and_not_reached_is_told_by_every_format_with_words(name: str) -> None:
+    run = a_run(
+        as_expected=False,
+        expected=Expectation(kind="slower", at_least=4.0),
+        comparison=Comparison(throughput_ratio=1.5),
+    )
+
+    shown = unescaped(render(a_report(run), name), name)
+
+    assert "expected slower (at least 4.0x)" in shown
+    assert "ixed_step is 1.50x as fast" in shown
