@@ -12,6 +12,8 @@ from harness.model.report import Finding, RunReport
 
 __all__ = ["Place", "main_place", "places_of", "roots_of", "run_place"]
 
+_LONGEST_PATH = 4096  # Linux's PATH_MAX: no file has a longer one
+_LONGEST_NAME = 255
 _NOT_OURS = ("site-packages", "dist-packages")
 
 
@@ -33,7 +35,7 @@ def main_place(finding: Finding, run: RunReport) -> Place:
 
 def run_place(run: RunReport) -> Place:
     """The scenario's own file; by its name alone where it lies outside the folder that the tool ran in."""
-    return Place(path=_inside(run.path) or posixpath.basename(run.path) or "unknown")
+    return Place(path=_inside(run.path) or posixpath.basename(run.path)[-_LONGEST_NAME:] or "unknown")
 
 
 def places_of(frames: Iterable[Frame], run: RunReport) -> tuple[Place, ...]:
@@ -70,6 +72,8 @@ def _from_root(path: str, roots: tuple[str, ...]) -> str | None:
 
 def _inside(path: str) -> str | None:
     """*path* made plain where it leads into the repository; None for what is above it, or is installed in it."""
+    if len(path) > _LONGEST_PATH:
+        return None
     plain = posixpath.normpath(path)
     parts = plain.split("/")
     if plain.startswith(("/", "<")) or parts[0] in ("..", "."):

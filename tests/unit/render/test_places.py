@@ -60,7 +60,9 @@ def test_a_line_below_one_is_none() -> None:
     assert main_place(finding, a_leak(findings=(finding,))).line is None
 
 
-@pytest.mark.parametrize(("path", "shown"), [("/tmp/x/y.py", "y.py"), ("../y.py", "y.py"), ("", "unknown")])
+@pytest.mark.parametrize(
+    ("path", "shown"), [("/tmp/x/y.py", "y.py"), ("../y.py", "y.py"), ("", "unknown"), ("a" * 9999, "a" * 255)]
+)
 def test_a_scenario_from_elsewhere_is_named_by_its_file_alone(path: str, shown: str) -> None:
     assert run_place(a_run(path=path)).path == shown
 
