@@ -1,4 +1,4 @@
-"""The only place that writes files: a run's folder, replaced as a whole or not at all."""
+"""The only place that writes files: a run's folder, replaced as a whole or not at all, and a job's summary."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from harness.model.environment import Tool
 from harness.model.recording import Recording
 from harness.model.report import Report
 
-__all__ = ["check_folder", "read_report", "write_run"]
+__all__ = ["append_summary", "check_folder", "read_report", "write_run"]
 
 _TOOL = "torch-leak-harness"
 _REPORT = "report.json"
 _RECORDINGS = "recordings"
 _LONGEST_NAME_BYTES = 200
+_MOST_SUMMARY_BYTES = 1 << 20
 _READ_HELP = "Name a folder that `harness run --out FOLDER` wrote, or its report.json."
 
 
@@ -59,6 +60,29 @@ def write_run(folder: Path, report: Report, recordings: Iterable[Recording]) -> 
     with _failures_named(folder):
         replace_folder(target, fill)
     return f"Wrote the report and {count} {'recording' if count == 1 else 'recordings'} to {folder}"
+
+
+def append_summary(path: Path, text: str) -> str:
+    """Add *text* to the summary of a CI job, after what other commands wrote there; gives the sentence that says so.
+
+    GitHub shows nothing at all of a step's summary over 1 MiB, so what would not fit is refused with
+    :class:`UsageError`, as is a file that cannot be written.
+    """
+    data = text.encode(errors="backslashreplace")
+    try:
+        with open(path, "ab") as file:
+            if file.tell() + len(data) > _MOST_SUMMARY_BYTES:
+                raise UsageError(
+                    f"{path}: the step's summary would be over 1 MiB, of which nothing would be shown",
+                    help="Give it a step of its own.",
+                )
+            file.write(data)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: the step's summary cannot be written: {error.strerror or error}",
+            help="GITHUB_STEP_SUMMARY names it; the annotations on stdout are not affected.",
+        ) from error
+    return f"Added the report to the job's summary, {path}"
 
 
 def read_report(path: Path) -> Report:

@@ -21,14 +21,7 @@ __all__ = ["doctor"]
     metavar="FILE",
     help="A library of custom operators to look at too, and to load behind torch. Repeatable.",
 )
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(("terminal", "json")),
-    default="terminal",
-    show_default=True,
-    help="How results are printed on stdout. json prints nothing but the JSON.",
-)
+@options.terminal_or_json
 @options.quiet
 def doctor(libraries: tuple[Path, ...], format: str, quiet: bool) -> int:
     """Say what works here and what does not: ledgers, instruments, torch's build and libraries, limits, caches.

@@ -21,7 +21,7 @@ __all__ = ["list_scenarios"]
 @options.targets
 @options.variant
 @options.selecting
-@options.output_format
+@options.terminal_or_json
 def list_scenarios(
     targets: tuple[str, ...],
     variant: Literal["step", "fixed_step", "both"],

@@ -12,7 +12,17 @@ from harness import units
 from harness.errors import BadUnitError
 from harness.render import FORMATS
 
-__all__ = ["judging", "measuring", "output", "output_format", "quiet", "selecting", "targets", "variant"]
+__all__ = [
+    "judging",
+    "measuring",
+    "output",
+    "output_format",
+    "quiet",
+    "selecting",
+    "targets",
+    "terminal_or_json",
+    "variant",
+]
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[float]
@@ -66,6 +76,16 @@ output_format = click.option(
     "--format",
     "format",
     type=click.Choice(FORMATS),
+    default="terminal",
+    show_default=True,
+    help="How results are printed on stdout: json and all after it print nothing else. github also adds to the job's "
+    "summary, where GITHUB_STEP_SUMMARY names one.",
+)
+
+terminal_or_json = click.option(
+    "--format",
+    "format",
+    type=click.Choice(("terminal", "json")),
     default="terminal",
     show_default=True,
     help="How results are printed on stdout. json prints nothing but the JSON.",

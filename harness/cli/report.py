@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -20,12 +19,22 @@ def report(run: Path, format: str) -> int:
 
     RUN is a folder that `harness run --out FOLDER` wrote, or a report.json. Exits 0 whatever the report says: it
     could be read and printed.
+
+    \b
+    markdown          for a comment on a pull request
+    junit             for test pages: a case a variant
+    sarif             SARIF 2.1.0, for code scanning
+    github            annotations; in a job of GitHub's the Markdown goes to its summary too
+    gitlab            exact figures as OpenMetrics, for artifacts:reports:metrics
+    benchmark-action  figures for github-action-benchmark (customSmallerIsBetter)
+    bencher           figures in Bencher Metric Format
     """
-    from harness.cli import printing
+    from harness.cli.results import print_report, print_troubles
     from harness.output import read_report
-    from harness.render import render
+    from harness.render import FIGURES_ONLY
 
     saved = read_report(run)
-    color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
-    printing.print_result(render(saved, format, width=width, color=color))
+    print_report(saved, format)
+    if format in FIGURES_ONLY:
+        print_troubles(saved, format)
     return 0

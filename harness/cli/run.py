@@ -51,8 +51,8 @@ def run(
     # Loaded here and in the functions below, so that --help does not wait for it.
     from harness.cli import printing
     from harness.cli.exit_codes import exit_code
+    from harness.cli.results import print_report, print_troubles
     from harness.output import check_folder, write_run
-    from harness.render import render
 
     run_options = _run_options(bundled=not targets, **measuring)
     if out is not None:
@@ -60,17 +60,14 @@ def run(
     recordings: list[Recording] = []
     save = None if out is None else recordings.append
     report = _measure(targets, only=only, tags=tags, options=run_options, quiet=quiet, save=save)
-    color, width = printing.has_color(sys.stdout), printing.width(sys.stdout)
     try:
-        printing.print_result(render(report, format, width=width, color=color))
+        print_report(report, format, quiet=quiet)
     finally:  # neither a full disk behind stdout nor one behind --out may cost what the other can still take
         if out is not None:
             wrote = write_run(out, report, recordings)
             if not quiet:
                 printing.tell(wrote)
-    if format != "terminal":
-        for error in report.errors:
-            printing.print_error(f"{error.target}: {error.message}", error.help)
+    print_troubles(report, format)
     return exit_code(report, inconclusive=inconclusive, known=known)
 
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.model.report import Report
 
-__all__ = ["FORMATS", "render"]
+__all__ = ["FIGURES_ONLY", "FORMATS", "render"]
 
-FORMATS: tuple[str, ...] = ("terminal", "json")
+_MODULES = {
+    "json": "harness.render.json",
+    "markdown": "harness.render.markdown",
+    "junit": "harness.render.junit",
+    "sarif": "harness.render.sarif",
+    "github": "harness.render.github",
+    "gitlab": "harness.render.gitlab",
+    "benchmark-action": "harness.render.benchmark_action",
+    "bencher": "harness.render.bencher",
+}
+
+FORMATS: tuple[str, ...] = ("terminal", *_MODULES)
 """What ``--format`` takes; one module of this folder each."""
+
+FIGURES_ONLY: tuple[str, ...] = ("gitlab", "benchmark-action", "bencher")
+"""Formats that have no place for a sentence: what could not be found or measured must be told beside them."""
 
 
 def render(report: Report, format: str, *, width: int = 100, color: bool = False) -> str:
@@ -18,11 +34,9 @@ def render(report: Report, format: str, *, width: int = 100, color: bool = False
 
     Each format's module is loaded when it is asked for: ``harness --help`` should not wait for rich.
     """
-    if format == "json":
-        from harness.render import json
+    if format == "terminal":
+        from harness.render import terminal
 
-        return json.render(report)
-    assert format == "terminal", format
-    from harness.render import terminal
-
-    return terminal.render(report, width=width, color=color)
+        return terminal.render(report, width=width, color=color)
+    renderer: Callable[[Report], str] = import_module(_MODULES[format]).render
+    return renderer(report)

@@ -15,7 +15,7 @@ from harness.render.sparkline import main_curve, sparkline
 from harness.render.view import comparison_words, finding_growth, next_command, peak_words
 from harness.units import format_bytes, format_count, format_rate
 
-__all__ = ["Fact", "brief", "finding_facts", "run_facts"]
+__all__ = ["Fact", "brief", "finding_facts", "finding_line", "run_facts"]
 
 _MOST_TEXT = 1000
 _LONGEST_SENTENCE = 4096
@@ -87,10 +87,7 @@ def run_facts(run: RunReport) -> Iterator[Fact]:
 def brief(run: RunReport) -> Iterator[str]:
     """A run that ended as expected, in as few lines as say what was seen; nothing where there is nothing to say."""
     for finding in run.findings:
-        place = f" at {_place(finding.allocated_at[0], run)}" if finding.allocated_at else ""
-        holder = f", held by {_text(finding.held_by.text)}" if finding.held_by is not None else ""
-        grows = finding_growth(finding)
-        yield f"{_text(finding.cause or finding.fault)}{'' if grows == '-' else ' ' + grows}{place}{holder}"
+        yield finding_line(finding, run)
         if finding.fault is not None:
             yield _sentence(finding.explanation)
     for look_alike in run.look_alikes:
@@ -102,6 +99,14 @@ def brief(run: RunReport) -> Iterator[str]:
         yield f"peak {peak}"
     if run.gradients is not None and any(p.trend in ALARMING for p in run.gradients.parameters):
         yield f"gradients {gradient_words(run.gradients)}"
+
+
+def finding_line(finding: Finding, run: RunReport) -> str:
+    """``held_reference 16.0 KiB/step at train.py:12 in step, held by module train > history: list > [*]``."""
+    place = f" at {_place(finding.allocated_at[0], run)}" if finding.allocated_at else ""
+    holder = f", held by {_text(finding.held_by.text)}" if finding.held_by is not None else ""
+    grows = finding_growth(finding)
+    return f"{_text(finding.cause or finding.fault)}{'' if grows == '-' else ' ' + grows}{place}{holder}"
 
 
 def _natively(stack: tuple[str, ...]) -> str:

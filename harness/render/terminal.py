@@ -14,6 +14,7 @@ from harness.model.report import Problem, Report, RunReport
 from harness.render.console import to_text
 from harness.render.escaped import cut, escaped, tail
 from harness.render.facts import Fact, brief, finding_facts, run_facts
+from harness.render.heading import heading
 from harness.render.throughput import HEADINGS, throughput_rows
 from harness.render.view import (
     closing,
@@ -49,7 +50,7 @@ def render(report: Report, *, width: int = 100, color: bool = False) -> str:
 
 
 def _blocks(report: Report, width: int) -> Iterable[RenderableType]:
-    yield Text(_heading(report), style="dim")
+    yield Text(heading(report), style="dim")
     if report.runs:
         yield Group("", _summary(report.runs, width))
     for run in report.runs:
@@ -70,19 +71,6 @@ def _blocks(report: Report, width: int) -> Iterable[RenderableType]:
     for error in report.errors:
         yield Group("", _error(error))
     yield Group("", Text(closing(report), style="bold"))
-
-
-def _heading(report: Report) -> str:
-    here = report.environment
-    parts = (
-        f"{report.tool.name} {report.tool.version}",
-        f"Python {here.python}",
-        f"torch {here.torch}" if here.torch else "without torch",
-        cut(here.platform, 20),
-        f"{here.cpu_count} CPUs",
-        f"seed {here.seed}",
-    )
-    return " · ".join(cut(part, 40) for part in parts)
 
 
 def _summary(runs: Sequence[RunReport], width: int) -> Table:
@@ -150,8 +138,8 @@ def _lines(lines: Iterable[str]) -> Group:
 
 def _throughput(rows: Sequence[tuple[str, ...]]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for k, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if k < 2 else "right", overflow="fold")
+    for k, title in enumerate(HEADINGS):
+        table.add_column(title, justify="left" if k < 2 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return Padding(table, (0, 0, 0, 2))
