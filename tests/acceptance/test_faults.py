@@ -31,7 +31,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("broken")
     for row in BROKEN:
         (folder / f"{row.name}.py").write_text(row.source, encoding="utf-8")
-    done = harness("run", ".", "--format", "json", "--timeout", "8", "--memory-limit", "256 MiB", cwd=folder)
+    done = harness(
+        "run", ".", "--format", "json", "--timeout", "8", "--jobs", "2", "--memory-limit", "256 MiB", cwd=folder
+    )
     return decode_report(done.stdout.encode(), origin="stdout")
 
 
