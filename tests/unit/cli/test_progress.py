@@ -17,6 +17,7 @@ class Screen(io.StringIO):
     def __init__(self) -> None:
         super().__init__()
         self.writes = 0
+        self.refused = 0
         self.gone = False
 
     def isatty(self) -> bool:
@@ -24,6 +25,7 @@ class Screen(io.StringIO):
 
     def write(self, text: str) -> int:
         if self.gone:
+            self.refused += 1
             raise BrokenPipeError
         self.writes += 1
         return super().write(text)
@@ -113,9 +115,13 @@ def test_a_terminal_that_goes_away_does_not_end_the_run() -> None:
     screen.gone = True
 
     progress.started("train", "step")
+    found_gone = screen.refused
     progress.stepped(1, "measuring")
     progress.finished(a_run())
     progress.end()
+
+    assert found_gone > 0
+    assert screen.refused == found_gone  # it was found out once, and then left alone
 
 
 def test_lines_on_a_stderr_that_is_gone_do_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,3 +132,5 @@ def test_lines_on_a_stderr_that_is_gone_do_not_end_the_run(monkeypatch: pytest.M
 
     progress.begin(1)
     progress.finished(a_run())
+
+    assert screen.refused == 1

@@ -61,7 +61,7 @@ def test_a_line_below_one_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "shown"), [("/tmp/x/y.py", "y.py"), ("../y.py", "y.py"), ("", "unknown"), ("a" * 9999, "a" * 255)]
+    ("path", "shown"), [("/elsewhere/x/y.py", "y.py"), ("../y.py", "y.py"), ("", "unknown"), ("a" * 9999, "a" * 255)]
 )
 def test_a_scenario_from_elsewhere_is_named_by_its_file_alone(path: str, shown: str) -> None:
     assert run_place(a_run(path=path)).path == shown
