@@ -1,8 +1,6 @@
-"""From a recording to a verdict."""
+"""From a recording to a verdict: what leaks, and what is one suspect."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import pytest
 
@@ -10,58 +8,16 @@ from harness.judge.assessment import assess
 from harness.judge.detector import judge
 from harness.judge.movements import OUTSIDE_HEAP
 from harness.judge.policy import DEFAULT
-from harness.model.allocation import SiteRecord
-from harness.model.expectation import Expectation
-from harness.model.recording import FaultRecord, Recording, SubjectRecord
-from harness.model.verdict import Verdict
-from tests.builders import MIB, fills, flat, jumps, ledger, line, recording, saw_tooth, site, stairs, subject
-
-STEPS = 408
-
-
-def still(steps: int = STEPS) -> dict[str, Sequence[float]]:
-    """Readings of a process in which nothing moves."""
-    return {
-        "heap.used": flat(steps),
-        "heap.free": flat(steps, MIB),
-        "python.bytes": flat(steps, 30 * MIB),
-        "python.blocks": flat(steps, 400_000),
-        "rss.anon": flat(steps, 200 * MIB),
-        "mapped.private": flat(steps, 500 * MIB),
-        "rss.file": flat(steps, 90 * MIB),
-        "rss.shared": flat(steps, 0),
-        "shm.bytes": flat(steps, 0),
-        "fds": flat(steps, 12),
-        "threads": flat(steps, 2),
-        "children.count": flat(steps, 0),
-    }
-
-
-def plain(steps: int = STEPS, **moving: Sequence[float]) -> SubjectRecord:
-    """The undisturbed subject; *moving* replaces readings (``heap_used=...``)."""
-    return subject("plain", still(steps) | {k.replace("_", ".", 1): v for k, v in moving.items()})
-
-
-def followed(*sites: SiteRecord, steps: int = STEPS, dropped: int = 0, **moving: Sequence[float]) -> SubjectRecord:
-    """The ledger's subject: its totals are those of its sites."""
-    total = {
-        "leak.bytes": [float(sum(v)) for v in zip(*(s.bytes for s in sites), strict=True)] or flat(steps, 0),
-        "leak.tensors": [float(sum(v)) for v in zip(*(s.storages for s in sites), strict=True)] or flat(steps, 0),
-    }
-    readings = still(steps) | total | {k.replace("_", ".", 1): v for k, v in moving.items()}
-    return subject("ledger", readings, ledger=ledger(*sites, dropped=dropped))
-
-
-def fault(kind: str = "null_gradient", *, raised: bool = False) -> FaultRecord:
-    return FaultRecord(fault=kind, explanation="weight.grad is None", step=0, raised=raised)
-
-
-def metrics(verdict: Verdict) -> list[str]:
-    return [s.metric for s in verdict.suspects]
-
-
-def classes(verdict: Verdict) -> list[str]:
-    return [look_alike.look_alike for look_alike in verdict.look_alikes]
+from tests.builders import MIB, fills, flat, line, recording, site, stairs, subject
+from tests.unit.judge.subjects import (
+    STEPS,
+    classes,
+    followed,
+    metrics,
+    plain,
+    still,
+    with_workers,
+)
 
 
 def test_a_program_that_stands_still_is_stable() -> None:
@@ -244,14 +200,6 @@ def test_what_a_descriptor_brings_along_is_no_leak_of_its_own() -> None:
     assert metrics(judge(recording(grown))) == ["fds"]
 
 
-def test_resident_pages_over_a_still_heap_are_the_allocators() -> None:
-    grown = plain(rss_anon=fills(STEPS, 60, 300_000), heap_free=fills(STEPS, 60, 290_000))
-
-    verdict = judge(recording(grown, followed()))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["warm_up", "allocator_retention"])
-
-
 def test_memory_mapped_and_touched_beside_the_heap_leaks() -> None:
     grown = plain(mapped_private=line(STEPS, MIB), rss_anon=line(STEPS, MIB))
 
@@ -265,16 +213,6 @@ def test_thread_stacks_are_not_memory_mapped_beside_the_heap() -> None:
 
     assert assess(stacks, DEFAULT).movements[OUTSIDE_HEAP].rise == 0
     assert metrics(judge(recording(stacks))) == ["threads"]
-
-
-def test_file_pages_are_page_cache() -> None:
-    verdict = judge(recording(plain(rss_file=line(STEPS, 524_288)), followed()))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["page_cache"])
-
-
-def test_a_library_that_is_loaded_late_is_no_page_cache() -> None:
-    assert classes(judge(recording(plain(rss_file=jumps(STEPS, 60)), followed()))) == []
 
 
 def test_shared_memory_that_this_process_touched_leaks() -> None:
@@ -305,32 +243,10 @@ def test_shared_tensors_are_one_suspect_with_their_line() -> None:
     assert [(s.metric, s.site) for s in verdict.suspects] == [("shm.bytes", kept)]
 
 
-def test_a_workers_copied_pages_stop_and_are_copy_on_write() -> None:
-    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": fills(STEPS, 100, 400_000)}
-
-    verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
-
-
-def with_workers(unique: Sequence[float], resident: Sequence[float]) -> Verdict:
-    """One worker, whose memory of its own and whose resident pages move so."""
-    grown = still() | {"children.count": flat(STEPS, 1), "children.bytes": unique, "children.resident": resident}
-    every = dict.fromkeys(("children.count", "children.bytes", "children.resident"), 4)
-    return judge(recording(subject("plain", grown, every=every)))
-
-
 def test_a_worker_that_keeps_what_it_allocates_leaks() -> None:
     verdict = with_workers(line(STEPS, 400_000), resident=line(STEPS, 380_000))
 
     assert (verdict.outcome, metrics(verdict)) == ("leak", ["children.bytes"])
-
-
-def test_a_worker_whose_pages_are_copied_to_the_end_is_no_leak() -> None:
-    """Seen with a clean DataLoader: 2.4 KiB a step for 800 steps, with an interval as narrow as a leak's."""
-    verdict = with_workers(line(STEPS, 4096), resident=flat(STEPS))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["copy_on_write"])
 
 
 def test_a_workers_growth_without_a_second_witness_is_left_open() -> None:
@@ -339,153 +255,6 @@ def test_a_workers_growth_without_a_second_witness_is_left_open() -> None:
     verdict = judge(recording(subject("plain", grown, every={"children.bytes": 4, "children.count": 4})))
 
     assert verdict.outcome == "inconclusive"
-
-
-def test_a_single_allocation_is_told_with_its_step() -> None:
-    late = site(jumps(STEPS, 60, 64 * MIB, start=0), storages=jumps(STEPS, 60, 1, start=0))
-
-    verdict = judge(recording(plain(heap_used=jumps(STEPS, 60)), followed(late)))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["one_time_allocation"])
-    assert verdict.look_alikes[0].evidence == (
-        "live tensor storages rose once, by 64.0 MiB in step 60, and neither before nor after"
-    )
-
-
-def test_peaks_that_come_back_are_periodic() -> None:
-    peaks = [50 * MIB + (8 * MIB if k % 50 == 20 else 0) for k in range(STEPS + 1)]
-
-    assert classes(judge(recording(plain(heap_used=peaks), followed()))) == ["periodic_peak"]
-
-
-def test_memory_taken_in_the_first_steps_is_warm_up() -> None:
-    verdict = judge(recording(plain(heap_used=fills(STEPS, 6, MIB)), followed()))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["warm_up"])
-
-
-def test_many_allocations_of_which_none_survives_are_churn() -> None:
-    verdict = judge(recording(plain(), followed(allocations_step=flat(STEPS, 120))))
-
-    assert classes(verdict) == ["steady_churn"]
-
-
-def uncollected(values: list[float], **state: object) -> SubjectRecord:
-    readings = still(len(values) - 1) | {"heap.used": values}
-    return subject("uncollected", readings, **state)  # type: ignore[arg-type]
-
-
-def test_garbage_that_a_collection_frees_is_late_collection() -> None:
-    verdict = judge(recording(plain(), followed(), uncollected(saw_tooth(STEPS, 39, 256_000))))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
-
-
-def test_garbage_that_no_collection_reached_yet_is_late_collection_too() -> None:
-    verdict = judge(recording(plain(), followed(), uncollected(line(STEPS, 256_000))))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
-
-
-@pytest.mark.parametrize("state", [{"collector_enabled": False}, {"frozen_growth": 800}])
-def test_garbage_that_nobody_will_ever_collect_leaks(state: dict[str, object]) -> None:
-    verdict = judge(recording(plain(), followed(), uncollected(line(STEPS, 256_000), **state)))
-
-    assert (verdict.outcome, metrics(verdict)) == ("leak", ["heap.used"])
-
-
-def test_garbage_that_the_program_collects_by_hand_is_no_leak() -> None:
-    alone = uncollected(saw_tooth(STEPS, 25, 400_000), collector_enabled=False)
-
-    verdict = judge(recording(plain(), followed(), alone))
-
-    assert (verdict.outcome, classes(verdict)) == ("stable", ["late_collection"])
-
-
-def test_a_fault_that_torch_raised_decides() -> None:
-    failed = subject("plain", {}, ending="raised", faults=[fault("shape_mismatch", raised=True)], steps=0)
-
-    verdict = judge(recording(failed))
-
-    assert (verdict.outcome, verdict.final, [f.fault for f in verdict.faults]) == ("fault", True, ["shape_mismatch"])
-
-
-def with_fault(**more: Sequence[float]) -> Recording:
-    seen = subject("plain", still() | {k.replace("_", ".", 1): v for k, v in more.items()}, faults=[fault()])
-    return recording(seen)
-
-
-def test_a_quiet_fault_is_a_note() -> None:
-    verdict = judge(with_fault())
-
-    assert (verdict.outcome, verdict.notes) == ("stable", ("null_gradient in step 0: weight.grad is None",))
-
-
-def test_a_quiet_fault_decides_when_asked_for() -> None:
-    assert judge(with_fault(), faults=True).outcome == "fault"
-
-
-def test_a_quiet_fault_decides_when_expected() -> None:
-    seen = subject("plain", still(), faults=[fault()])
-
-    verdict = judge(recording(seen, expected=Expectation(kind="fault", fault="null_gradient")))
-
-    assert verdict.outcome == "fault"
-
-
-def test_a_proven_leak_beats_a_fault_that_was_not_expected() -> None:
-    assert judge(with_fault(fds=line(STEPS, 1)), faults=True).outcome == "leak"
-
-
-def test_an_expected_fault_beats_a_leak() -> None:
-    seen = subject("plain", still() | {"fds": line(STEPS, 1)}, faults=[fault()])
-
-    assert judge(recording(seen, expected=Expectation(kind="fault", fault="null_gradient"))).outcome == "fault"
-
-
-def test_a_file_that_cannot_be_run_failed() -> None:
-    verdict = judge(recording(subject("plain", {}, started=False, ending="raised", detail="No module named 'foo'")))
-
-    assert (verdict.outcome, verdict.reasons) == (
-        "failed",
-        ("the plain subject ended badly after 0 steps (raised): No module named 'foo'",),
-    )
-
-
-def test_a_crash_after_few_steps_failed() -> None:
-    verdict = judge(recording(subject("plain", still(20), ending="crashed", detail="SIGSEGV")))
-
-    assert verdict.outcome == "failed"
-    assert "too few steps: 12 after 8 of warm-up" in verdict.reasons[1]
-
-
-def test_a_crash_after_many_steps_keeps_the_verdict() -> None:
-    grown = still(200) | {"heap.used": line(200, MIB), "rss.anon": line(200, MIB)}
-
-    verdict = judge(recording(subject("plain", grown, ending="crashed", detail="SIGSEGV")))
-
-    assert verdict.outcome == "leak"
-    assert verdict.reasons[-1] == "the plain subject ended badly after 200 steps (crashed): SIGSEGV"
-
-
-def test_a_leak_that_ran_out_of_memory_needs_few_steps() -> None:
-    grown = still(24) | {"heap.used": line(24, 100 * MIB), "rss.anon": line(24, 100 * MIB)}
-
-    assert judge(recording(subject("plain", grown, ending="out_of_memory"))).outcome == "leak"
-
-
-def test_too_few_steps_are_inconclusive() -> None:
-    verdict = judge(recording(plain(30)))
-
-    assert (verdict.outcome, verdict.final) == ("inconclusive", False)
-    assert verdict.reasons == ("too few steps: 22 after 8 of warm-up ran in the plain subject, and a verdict needs 32",)
-
-
-def test_an_incomplete_ledger_is_not_used() -> None:
-    verdict = judge(recording(plain(), followed(site(line(STEPS, 4096, start=0)), dropped=7)))
-
-    assert verdict.outcome == "stable"
-    assert "it had no room for 7 storages" in verdict.notes[0]
 
 
 def test_tensors_that_only_change_places_are_no_leak() -> None:
@@ -502,7 +271,3 @@ def test_a_leak_in_every_tenth_step_is_found() -> None:
     verdict = judge(recording(plain(heap_used=stairs(STEPS, 10, 41_000)), followed(kept)))
 
     assert verdict.outcome == "leak"
-
-
-def test_a_recording_without_subjects_failed() -> None:
-    assert judge(recording()).outcome == "failed"
