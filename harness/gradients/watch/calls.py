@@ -70,6 +70,11 @@ class Value(msgspec.Struct, eq=False, kw_only=True):
         return f"the result of {self.made_by.title}" if self.made_by is not None else "a tensor"
 
     @property
+    def starts_backward(self) -> bool:
+        """Backward begins with it: its gradient is 1, whether or not a hook told so."""
+        return any(call.name == "backward" for call in self.used_by)
+
+    @property
     def before_changes(self) -> Value:
         """The same tensor as the step found it, before it was changed in place."""
         value = self

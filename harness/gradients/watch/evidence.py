@@ -20,6 +20,10 @@ zero one."""
 
 _EXPLAINED_ANEW = 3
 
+_NEVER_REGISTERED = Reason(
+    code="not_registered", text="no optimizer has them and nothing changes them: were they never registered?"
+)
+
 
 class Evidence(msgspec.Struct, eq=False, kw_only=True):
     """One parameter's. ``place`` is where its optimizer was asked to step; ``version`` how often it had been changed
@@ -63,10 +67,7 @@ def in_no_optimizer(found: Iterable[Evidence]) -> Iterator[FaultRecord]:
         tensor = evidence.weak()
         if evidence.owned or evidence.reached < LEAST_SEEN or tensor is None or tensor._version != evidence.version:
             continue
-        text = "no optimizer has them and nothing changes them: were they never registered?"
-        evidence.seen, evidence.missing = evidence.reached, evidence.reached
-        evidence.why_missing = Reason(code="not_registered", text=text)
-        lost.append(evidence)
+        lost.append(msgspec.structs.replace(evidence, missing=evidence.reached, why_missing=_NEVER_REGISTERED))
     yield from _told("null_gradient", lost, "why_missing")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.weak import TensorWeakRef
@@ -55,7 +56,6 @@ class GradientWatch:
         self._step = 0
         self._losses: list[Value] = []
         self._optimizers_seen = False
-        self._optimizer_stepped = False
         self._backward_ever = False
         self._readings: list[tuple[Any, Place]] = []
         self._for_nothing: dict[str, str] = {}
@@ -89,7 +89,6 @@ class GradientWatch:
             self._table.end_epoch()
         self._flow.forget()
         self._losses, self._readings = [], []
-        self._optimizer_stepped = False
         self._step += 1
         self._not_zeroed.at_step(self._step)
 
@@ -153,7 +152,7 @@ class GradientWatch:
             self._readings.append((value, place))
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._optimizers_seen = self._optimizer_stepped = True
+        self._optimizers_seen = True
         if not has_closure(args, kwargs):  # with one the gradients come only now
             self._look_at_optimizer(optimizer)
         self._flow.paused.now = True
@@ -237,14 +236,13 @@ class GradientWatch:
         evidence.not_finite += 1
         evidence.first_step = self._step
         evidence.not_finite_count = (count_not_finite(gradient), gradient.numel())
-        parameters = tuple(value for value in self._flow.values() if value.is_parameter)
         losses: tuple[Value | None, ...] = tuple(self._losses) or (None,)
         for loss in losses:
-            reason = why_not_finite(loss, parameters, tuple(self._flow.calls))
+            reason = why_not_finite(loss, self._flow.calls)
             if reason is not None:
                 grew = self._table.growth_of(evidence.name)
                 text = reason.text + (f"; its norm had grown {grew}, so the learning rate is too high" if grew else "")
-                evidence.why_not_finite = type(reason)(code=reason.code, text=text, place=reason.place)
+                evidence.why_not_finite = msgspec.structs.replace(reason, text=text)
 
     def _missing(self, value: Value | None, loss: Value | None, tensor: torch.Tensor | None = None) -> Missing:
         tensor = value.weak() if tensor is None and value is not None else tensor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from harness.gradients.watch.calls import Call, Value, above
 from harness.gradients.watch.numbers import count_not_finite, range_of
 from harness.gradients.watch.why_null import Reason
@@ -14,11 +16,11 @@ _MASKING = frozenset(
 _WORDS = {"nan": "NaN", "infinite": "infinite numbers"}
 
 
-def why_not_finite(loss: Value | None, parameters: tuple[Value, ...], calls: tuple[Call, ...]) -> Reason | None:
+def why_not_finite(loss: Value | None, calls: Iterable[Call]) -> Reason | None:
     """The reason, by what came into *loss*; where the loss is finite, by the gradients of what its graph has."""
     if loss is not None and loss.state in ("nan", "infinite"):
         return _in_forward(loss)
-    return _in_backward(calls, parameters)
+    return _in_backward(calls)
 
 
 def _in_forward(loss: Value) -> Reason | None:
@@ -56,10 +58,10 @@ def _brought_by(value: Value) -> Reason:
     )
 
 
-def _in_backward(calls: tuple[Call, ...], parameters: tuple[Value, ...]) -> Reason | None:
+def _in_backward(calls: Iterable[Call]) -> Reason | None:
     """The call whose result has a finite gradient and an input of which has not: the first that backward comes to."""
     for call in sorted(calls, key=lambda call: -call.order):
-        after = [value for value in call.outputs if value.gradient is not None or _is_start(value)]
+        after = [value for value in call.outputs if value.gradient is not None or value.starts_backward]
         before = [value for value in call.inputs if value.gradient in ("nan", "infinite")]
         if before and after and all(value.gradient in ("finite", None) for value in after):
             return _in_backward_of(call)
@@ -79,7 +81,3 @@ def _in_backward_of(call: Call) -> Reason:
 
 def _masks(call: Call) -> bool:
     return call.infinities or call.name in _MASKING
-
-
-def _is_start(value: Value) -> bool:
-    return any(call.name == "backward" for call in value.used_by)

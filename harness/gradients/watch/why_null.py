@@ -13,7 +13,7 @@ __all__ = ["Missing", "Reason", "why_null"]
 _DETACHING = frozenset({"detach", "detach_", "data.__get__"})
 _COPYING = frozenset({"tensor", "new_tensor", "as_tensor", "asarray"})
 _LEAVING = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"})
-_WITHOUT_DERIVATIVE = frozenset({"argmax", "argmin", "argsort", "bincount", "searchsorted", "bucketize", "sign_bit"})
+_WITHOUT_DERIVATIVE = frozenset({"argmax", "argmin", "argsort", "bincount", "searchsorted", "bucketize", "signbit"})
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):

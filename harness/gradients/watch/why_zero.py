@@ -9,7 +9,7 @@ from harness.gradients.watch.why_null import Reason
 
 __all__ = ["why_zero"]
 
-_FLAT = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "frac_", "round_", "floor_"})
+_FLAT = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "round_", "floor_"})
 _RECTIFYING = frozenset({"relu", "relu_", "relu6", "hardtanh", "hardswish", "threshold", "clamp_min", "clamp", "clip"})
 _SATURATING = frozenset({"sigmoid", "tanh", "hardsigmoid", "softmax", "log_softmax", "erf", "softsign"})
 _LOSSES = frozenset({"pow", "square", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "abs", "__pow__", "norm"})
@@ -33,18 +33,13 @@ def _where_it_dies(parameter: Value) -> Call | None:
     seen, waiting = {id(parameter)}, [parameter]
     for value in waiting:
         for call in value.used_by:
-            if any(output.gradient_zero is False or _is_start(output) for output in call.outputs):
+            if any(output.gradient_zero is False or output.starts_backward for output in call.outputs):
                 return call
             for output in call.outputs:
                 if output.gradient_zero and id(output) not in seen:
                     seen.add(id(output))
                     waiting.append(output)
     return None
-
-
-def _is_start(value: Value) -> bool:
-    """Backward begins with it: its gradient is 1, whether or not a hook told so."""
-    return any(call.name == "backward" for call in value.used_by)
 
 
 def _zero_factor(call: Call, parameter: Value) -> Reason | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from harness import pipeline
 from harness.cli.main import main
+from tests.unit.cli.fake_pipeline import FakePipeline
 
 
 class Answer(NamedTuple):
@@ -31,6 +33,18 @@ def harness(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
         return Answer(caught.value.code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def faked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakePipeline]:
+    """``faked(a_leak())``: nothing is measured, and these runs are what comes of it."""
+
+    def install(*runs: Any, **changes: Any) -> FakePipeline:
+        fake = FakePipeline(*runs, **changes)
+        monkeypatch.setattr(pipeline, "run_scenarios", fake)
+        return fake
+
+    return install
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -17,16 +16,6 @@ from harness.output import read_report
 from harness.pipeline import RunOptions
 from tests.report_builder import a_leak, a_recording, a_run
 from tests.unit.cli.fake_pipeline import FakePipeline
-
-
-@pytest.fixture
-def faked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakePipeline]:
-    def install(*runs: Any, **changes: Any) -> FakePipeline:
-        fake = FakePipeline(*runs, **changes)
-        monkeypatch.setattr(pipeline, "run_scenarios", fake)
-        return fake
-
-    return install
 
 
 def test_a_run_prints_its_report_on_stdout_and_its_progress_on_stderr(harness: Any, faked: Any) -> None:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness import pipeline
 from harness.model.report import Problem
 from harness.output import append_summary, write_run
 from harness.render import FIGURES_ONLY, FORMATS, render
 from tests.report_builder import a_leak, a_report, a_run
-from tests.unit.cli.fake_pipeline import FakePipeline
-
-
-@pytest.fixture
-def faked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakePipeline]:
-    def install(*runs: Any, **changes: Any) -> FakePipeline:
-        fake = FakePipeline(*runs, **changes)
-        monkeypatch.setattr(pipeline, "run_scenarios", fake)
-        return fake
-
-    return install
 
 
 @pytest.fixture(autouse=True)

@@ -171,3 +171,23 @@ def test_the_watch_leaves_no_hook_no_mode_and_no_profile_behind() -> None:
     (program.kept * program.lost).sum().backward()
     program.optimizer.step()
     assert watch.faults == ()
+
+
+def test_asking_early_and_twice_changes_nothing() -> None:
+    # The second half of an alternating training gets its optimizer's first step late.
+    late, early = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2))
+    optimizers = [torch.optim.SGD([early], lr=0.01), torch.optim.SGD([late], lr=0.01)]
+
+    with GradientWatch({"late": late, "early": early}) as watch:
+        for step in range(8):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            (late * early).sum().backward()
+            optimizers[step // 4].step()
+            watch.step()
+            if step == 3:
+                told = watch.faults
+                assert [(fault.reason, fault.parameters) for fault in told] == [("not_registered", ("late",))]
+                assert watch.faults == told
+
+    assert watch.faults == ()
