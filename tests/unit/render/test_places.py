@@ -68,7 +68,7 @@ def test_a_scenario_from_elsewhere_is_named_by_its_file_alone(path: str, shown: 
 
 
 def test_from_the_root_of_the_machine_not_everything_is_the_repository() -> None:
-    finding = a_finding(allocated_at=(frame("/usr/lib/x.py"), frame("/work/train.py", 3)))
-    run = a_leak(findings=(finding,))
+    finding = a_finding(allocated_at=(frame("/usr/lib/x.py"), frame("/app/train.py", 3)))
+    run = a_leak(path="app/train.py", findings=(finding,))
 
-    assert [place.path for place in places_of(finding.allocated_at, run)] == ["work/train.py"]
+    assert [place.path for place in places_of(finding.allocated_at, run)] == ["app/train.py"]
