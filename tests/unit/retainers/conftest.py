@@ -25,7 +25,12 @@ def frozen_heap() -> None:
     gc.freeze()
 
 
-@pytest.fixture(params=["native", "python"])
+_IN_PYTHON = pytest.param("python", marks=[pytest.mark.slow] if heap_walk.is_native() else [])
+"""The walk in Python takes ten times as long: with the slow tests, where there is one in C. That both meet the same
+objects is in each run of the tests (test_heap_walk.py)."""
+
+
+@pytest.fixture(params=["native", _IN_PYTHON])
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Program:
     if request.param == "python":
         monkeypatch.setattr(heap_walk, "_native", None)
